@@ -1,0 +1,53 @@
+"""The locked requirements: whole, current with pyproject.toml, told apart by their first line."""
+
+import hashlib
+import re
+import tomllib
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).parents[2]
+FILES = sorted((ROOT / "requirements").glob("*.txt"))
+
+
+def locked(file: Path) -> dict[str, str]:
+    found = re.findall(r"^([a-z0-9-]+)(?:\[[a-z,]+\])?==(\S+)", file.read_text("utf-8"), re.M)
+    return dict(found)
+
+
+def declared(*extras: str) -> set[str]:
+    project = tomllib.loads((ROOT / "pyproject.toml").read_text("utf-8"))["project"]
+    optional = project["optional-dependencies"]
+    needs = project["dependencies"] + [need for extra in extras for need in optional[extra]]
+    names = (re.split(r"[\[<>=;~ ]", need)[0] for need in needs)
+    return {re.sub(r"[-_.]+", "-", name).lower() for name in names} - {"hermes"}
+
+
+@pytest.mark.parametrize("file", FILES, ids=lambda file: file.name)
+def test_first_line_names_the_set_and_the_digest_of_the_rest(file: Path) -> None:
+    first, _, rest = file.read_text("utf-8").partition("\n")
+    assert first == f"# {file.stem} {hashlib.sha256(rest.encode()).hexdigest()[:32]}"
+
+
+@pytest.mark.parametrize("file", FILES, ids=lambda file: file.name)
+def test_every_pin_has_hashes_and_no_file_names_an_index(file: Path) -> None:
+    text = file.read_text("utf-8")
+    pins = re.split(r"\n(?=[a-z0-9])", text)[1:]
+    assert pins
+    assert [pin.partition("==")[0] for pin in pins if "--hash=sha256:" not in pin] == []
+    assert "://" not in text
+
+
+@pytest.mark.parametrize(
+    ("name", "extras"),
+    [("run", ()), ("postgres", ("postgres",)), ("test", ("postgres", "lint", "test"))],
+)
+def test_every_declared_dependency_is_locked(name: str, extras: tuple[str, ...]) -> None:
+    assert declared(*extras) - locked(ROOT / "requirements" / f"{name}.txt").keys() == set()
+
+
+def test_all_sets_agree_on_versions() -> None:
+    whole = locked(ROOT / "requirements" / "test.txt")
+    for file in FILES:
+        assert locked(file).items() <= whole.items()
