@@ -1,0 +1,130 @@
+"""Every error we raise on purpose.
+
+HermesError
+├── Misconfigured         a setting is wrong; names the key and the fix (exit status 78)
+├── Rejected              the input is refused; tell the sender, change nothing
+├── Refused               an event does not fit the session it was meant for; nothing was written
+├── ToolFailed            the tool ran and says no; the model sees the text
+├── Fenced                another process owns the session now; drop it and write nothing more
+├── StoreFailed           the store cannot be trusted with a write
+│   ├── StoreReadOnly     the disk or the file refuses writes
+│   ├── StoreFull         no space left
+│   ├── StoreBusy         another program holds the file; worth another try
+│   ├── StoreCorrupt      the file is damaged; what can be read stays readable
+│   └── StoreTooNew       a newer version wrote it
+├── ProviderFailed        the model cannot be asked
+│   ├── ProviderRefused   the request is wrong and stays wrong (400, 404, 422)
+│   │   └── ContextOverflow   the conversation is longer than the model reads
+│   ├── ProviderDenied    the key is missing, wrong or out of credit (401, 402, 403)
+│   └── ProviderTransient worth another try; may say when
+│       ├── ProviderBusy      rate limit or overload (408, 409, 429, 5xx)
+│       ├── ProviderSilent    no connection, no first token, or silence in mid-stream
+│       └── ProviderGarbled   an answer that is none: cut, empty or not the protocol
+└── ChannelFailed         a platform did not take a message
+    ├── ChannelDown       worth another try after `delay_s`
+    └── ChannelRefused    it never will
+"""
+
+
+class HermesError(Exception):
+    """Base of the tree above."""
+
+
+class Misconfigured(HermesError):
+    """A setting is wrong."""
+
+    def __init__(self, key: str, problem: str, fix: str) -> None:
+        super().__init__(f"{key}: {problem}. {fix}")
+        self.key = key
+
+
+class Rejected(HermesError):
+    """The input is refused."""
+
+
+class Refused(HermesError):
+    """The event does not fit."""
+
+
+class ToolFailed(HermesError):
+    """The tool ran and reports failure."""
+
+
+class Fenced(HermesError):
+    """Somebody else owns the session."""
+
+
+class StoreFailed(HermesError):
+    """The store cannot be trusted with a write."""
+
+
+class StoreReadOnly(StoreFailed):
+    """The disk or the file refuses writes."""
+
+
+class StoreFull(StoreFailed):
+    """No space is left."""
+
+
+class StoreBusy(StoreFailed):
+    """Another program holds the file."""
+
+
+class StoreCorrupt(StoreFailed):
+    """The file is damaged."""
+
+
+class StoreTooNew(StoreFailed):
+    """A newer version wrote this store."""
+
+
+class ProviderFailed(HermesError):
+    """The model cannot be asked."""
+
+
+class ProviderRefused(ProviderFailed):
+    """The request is wrong and stays wrong."""
+
+
+class ContextOverflow(ProviderRefused):
+    """The conversation is longer than the model reads."""
+
+
+class ProviderDenied(ProviderFailed):
+    """The key is missing, wrong or out of credit."""
+
+
+class ProviderTransient(ProviderFailed):
+    """Worth another try; `delay_s` is what the provider asked for, if it did."""
+
+    def __init__(self, reason: str, *, delay_s: float | None = None) -> None:
+        super().__init__(reason)
+        self.delay_s = delay_s
+
+
+class ProviderBusy(ProviderTransient):
+    """Rate limit or overload."""
+
+
+class ProviderSilent(ProviderTransient):
+    """No connection, no first token, or silence in mid-stream."""
+
+
+class ProviderGarbled(ProviderTransient):
+    """An answer that is none."""
+
+
+class ChannelFailed(HermesError):
+    """A platform did not take a message."""
+
+
+class ChannelDown(ChannelFailed):
+    """Worth another try after `delay_s`."""
+
+    def __init__(self, reason: str, *, delay_s: float) -> None:
+        super().__init__(reason)
+        self.delay_s = delay_s
+
+
+class ChannelRefused(ChannelFailed):
+    """The platform will never take it."""

@@ -1,0 +1,200 @@
+"""The closed set of facts a journal may contain. Past tense, immutable, versioned by tag.
+
+To change an event, add a new one and teach `fold` both; never edit a published shape. A field with
+a default may be added at the end.
+"""
+
+from typing import Literal
+
+from msgspec import Struct
+
+from hermes.core.ids import CallId, SessionId, TurnId
+from hermes.core.messages import Call, Effect, Inbound, Outcome, Reply, Thought, Usage
+
+MarkReason = Literal["restart_timeout", "shutdown_timeout", "restart_interrupted"]
+
+
+class Span(Struct, frozen=True, omit_defaults=True):
+    """Rows [start, stop) of one conversation; without `stop` it grows with the conversation."""
+
+    session: SessionId
+    start: int = 0
+    stop: int | None = None
+
+
+class View(Struct, frozen=True, omit_defaults=True):
+    """What the model reads of the transcript: perhaps a summary, then some spans of rows."""
+
+    spans: tuple[Span, ...] = ()
+    summary: str = ""
+
+
+class MessageReceived(Struct, frozen=True, tag="message_received.1"):
+    """`opens` is the conversation that begins here if the lane has none yet."""
+
+    inbound: Inbound
+    opens: SessionId
+
+
+class CommandRun(Struct, frozen=True, tag="command_run.1", omit_defaults=True):
+    """A message that was a command has been obeyed; it never reaches a model."""
+
+    message: str
+    at: float
+    replies: tuple[Reply, ...] = ()
+
+
+class TurnStarted(Struct, frozen=True, tag="turn_started.1"):
+    """The messages are in the transcript now, and this run is charged."""
+
+    turn: TurnId
+    messages: tuple[str, ...]
+    epoch: int
+    at: float
+
+
+class TurnMarked(Struct, frozen=True, tag="turn_marked.1"):
+    """The open turn is `resume_pending`. The first mark stays: it is the more specific one."""
+
+    turn: TurnId
+    reason: MarkReason
+    at: float
+
+
+class TurnResumed(Struct, frozen=True, tag="turn_resumed.1", omit_defaults=True):
+    """Another run of the same turn, charged; new messages of the person may join it."""
+
+    turn: TurnId
+    epoch: int
+    at: float
+    messages: tuple[str, ...] = ()
+
+
+class TurnSteered(Struct, frozen=True, tag="turn_steered.1"):
+    """A person's message was put behind the results of the open turn instead of into the queue."""
+
+    turn: TurnId
+    message: str
+    text: str
+    at: float
+
+
+class ModelAnswered(Struct, frozen=True, tag="model_answered.1", omit_defaults=True):
+    turn: TurnId
+    at: float
+    text: str = ""
+    calls: tuple[Call, ...] = ()
+    thoughts: tuple[Thought, ...] = ()
+    usage: Usage = Usage()
+    model: str = ""
+
+
+class QuestionAsked(Struct, frozen=True, tag="question_asked.1"):
+    """The call waits for a person. Approval, clarification and confirmation are all this."""
+
+    turn: TurnId
+    call: CallId
+    question: Reply
+    at: float
+
+
+class QuestionAnswered(Struct, frozen=True, tag="question_answered.1", omit_defaults=True):
+    """`text` is the call's result where the answer itself is the result, or the reason of a no."""
+
+    turn: TurnId
+    call: CallId
+    granted: bool
+    epoch: int
+    at: float
+    text: str = ""
+
+
+class CallStarted(Struct, frozen=True, tag="call_started.1"):
+    """Durable before the effect can happen. Started again by a later epoch: run again or sought."""
+
+    turn: TurnId
+    call: CallId
+    effect: Effect
+    epoch: int
+    at: float
+
+
+class CallEnded(Struct, frozen=True, tag="call_ended.1", omit_defaults=True):
+    """`facts` are what the session remembers from now on (working directory, to-do list)."""
+
+    turn: TurnId
+    call: CallId
+    outcome: Outcome
+    text: str
+    at: float
+    facts: dict[str, str] = {}
+    labels: tuple[str, ...] = ()
+
+
+class TurnEnded(Struct, frozen=True, tag="turn_ended.1", omit_defaults=True):
+    turn: TurnId
+    outcome: Literal["answered", "failed"]
+    at: float
+    replies: tuple[Reply, ...] = ()
+
+
+class TurnInterrupted(Struct, frozen=True, tag="turn_interrupted.1", omit_defaults=True):
+    """Stopped on purpose. `reached` says that a request with the latest results got to a model."""
+
+    turn: TurnId
+    why: Literal["stopped", "interrupted", "reset"]
+    at: float
+    reached: bool = False
+
+
+class SessionSuspended(Struct, frozen=True, tag="session_suspended.1", omit_defaults=True):
+    why: str
+    at: float
+    replies: tuple[Reply, ...] = ()
+
+
+class SessionReset(Struct, frozen=True, tag="session_reset.1", omit_defaults=True):
+    """The lane has another conversation now. Rows of the old one stay where they are."""
+
+    opens: SessionId
+    why: str
+    at: float
+    view: View = View()
+    replies: tuple[Reply, ...] = ()
+
+
+class ViewChanged(Struct, frozen=True, tag="view_changed.1"):
+    """Compaction, undo and retry: the model reads something else; no row is touched."""
+
+    view: View
+    why: str
+    at: float
+
+
+class FactSet(Struct, frozen=True, tag="fact_set.1"):
+    """The session remembers a small value under a name; an empty one forgets it."""
+
+    name: str
+    value: str
+    at: float
+
+
+Event = (
+    MessageReceived
+    | CommandRun
+    | TurnStarted
+    | TurnMarked
+    | TurnResumed
+    | TurnSteered
+    | ModelAnswered
+    | QuestionAsked
+    | QuestionAnswered
+    | CallStarted
+    | CallEnded
+    | TurnEnded
+    | TurnInterrupted
+    | SessionSuspended
+    | SessionReset
+    | ViewChanged
+    | FactSet
+)

@@ -1,0 +1,28 @@
+"""Names for the things we point at. Every id is its own type, so a swapped pair is a type error."""
+
+from typing import NewType
+
+SessionKey = NewType("SessionKey", str)  # where it happens: agent:main:{platform}:{type}:{chat}
+SessionId = NewType("SessionId", str)  # which conversation is current there
+MessageId = NewType("MessageId", str)  # one inbound message, unique within its account
+TurnId = NewType("TurnId", str)
+CallId = NewType("CallId", str)  # {turn}-{ordinal}: unique everywhere, safe as a file name
+ReplyId = NewType("ReplyId", str)  # {turn or message}/{ordinal}
+NodeId = NewType("NodeId", str)  # one running process
+
+MAIN_AGENT = "main"
+
+
+def session_key(platform: str, kind: str, chat: str, *rest: str) -> SessionKey:
+    """The lane of a chat. Parts from outside cannot forge another lane: `:` and `%` are escaped."""
+    parts = [_escaped(part) for part in (platform, kind, chat, *rest) if part]
+    return SessionKey(":".join(["agent", MAIN_AGENT, *parts]))
+
+
+def platform_of(key: SessionKey) -> str:
+    """The platform part of a lane."""
+    return key.split(":", 3)[2]
+
+
+def _escaped(part: str) -> str:
+    return part.replace("%", "%25").replace(":", "%3A")

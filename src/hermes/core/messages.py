@@ -1,0 +1,129 @@
+"""What crosses our borders: messages in, replies out, and the lines a model reads."""
+
+from enum import Enum
+from typing import Literal
+
+from msgspec import Struct
+
+from hermes.core.ids import CallId, MessageId, ReplyId, SessionKey, TurnId
+
+
+class Effect(Enum):
+    """May a call run again when we cannot know whether it ran before the crash?"""
+
+    READ = "read"  # changes nothing
+    IDEMPOTENT = "idempotent"  # running it again makes the same thing true
+    EFFECT = "effect"  # money, mail, deletion: never blindly again
+
+
+class Outcome(Enum):
+    """How a call ended."""
+
+    OK = "ok"
+    FAILED = "failed"
+    UNKNOWN = "unknown"  # it started, and nobody can say what it did
+    DENIED = "denied"
+    STOPPED = "stopped"
+
+
+class Person(Struct, frozen=True, kw_only=True, omit_defaults=True):
+    """Who speaks. `id` is the platform's immutable one; the name is only for display."""
+
+    id: str
+    name: str = ""
+
+
+class Address(Struct, frozen=True, kw_only=True, omit_defaults=True):
+    """Where a reply goes."""
+
+    platform: str
+    chat: str
+    thread: str = ""
+    account: str = ""
+
+
+class Media(Struct, frozen=True, kw_only=True, omit_defaults=True):
+    """A file that came with a message, kept by the digest of its bytes."""
+
+    digest: str
+    media_type: str
+    name: str = ""
+
+
+Origin = Literal["person", "schedule", "webhook", "parent", "boot", "background"]
+
+
+class Inbound(Struct, frozen=True, kw_only=True, omit_defaults=True):
+    """One message, already parsed by its channel. (account, id) names it for ever."""
+
+    id: MessageId
+    account: str
+    session: SessionKey
+    sender: Person
+    address: Address
+    text: str
+    at: float
+    origin: Origin = "person"
+    media: tuple[Media, ...] = ()
+    labels: tuple[str, ...] = ()
+
+
+ReplyKind = Literal["answer", "notice", "question"]
+
+
+class Reply(Struct, frozen=True, kw_only=True, omit_defaults=True):
+    """One message to a person. The id lets a platform refuse to send it twice."""
+
+    id: ReplyId
+    session: SessionKey
+    address: Address
+    text: str
+    kind: ReplyKind = "answer"
+
+
+class Call(Struct, frozen=True, kw_only=True, omit_defaults=True):
+    """The model asks for one tool. `arguments` is JSON text, always an object.
+
+    `fault` says why the call cannot be made as it was written (not JSON, say); such a call is
+    answered with that sentence and never run.
+    """
+
+    id: CallId
+    tool: str
+    arguments: str = "{}"
+    fault: str = ""
+
+
+class Thought(Struct, frozen=True, kw_only=True, omit_defaults=True):
+    """Reasoning that a provider showed. `opaque` is what it wants back, byte for byte."""
+
+    text: str = ""
+    opaque: str = ""
+
+
+class Usage(Struct, frozen=True, kw_only=True, omit_defaults=True):
+    """Tokens of one model call. `input` counts the cached ones too; cost is in US dollars."""
+
+    input: int = 0
+    output: int = 0
+    cached: int = 0
+    cache_written: int = 0
+    reasoning: int = 0
+    cost: float | None = None
+
+
+class Line(Struct, frozen=True, kw_only=True, omit_defaults=True):
+    """One row of the transcript."""
+
+    role: Literal["user", "assistant", "tool"]
+    text: str = ""
+    turn: TurnId = TurnId("")
+    at: float = 0.0
+    sender: str = ""
+    media: tuple[Media, ...] = ()
+    calls: tuple[Call, ...] = ()
+    thoughts: tuple[Thought, ...] = ()
+    model: str = ""  # provider:model that wrote an assistant line
+    call: CallId = CallId("")
+    outcome: Outcome | None = None
+    labels: tuple[str, ...] = ()

@@ -1,0 +1,169 @@
+"""What one append makes true outside the journal: listings, transcript rows, outbox, snapshot.
+
+Pure, so that both stores write the same rows, and a rebuild from the journal gives them again.
+"""
+
+from collections.abc import Sequence
+from typing import Literal
+
+from msgspec import Struct
+
+from hermes.core import events as e
+from hermes.core.codec import encode, kind_of
+from hermes.core.ids import SessionId, SessionKey, TurnId
+from hermes.core.messages import Line, Reply
+from hermes.core.session import Session, fold
+from hermes.core.transcript import rows
+
+TurnState = Literal["running", "asking", "answered", "failed", "stopped", "parked"]
+
+
+class Written(Struct, frozen=True):
+    """One event as it is stored."""
+
+    kind: str
+    body: bytes
+    at: float
+
+
+class MessageRow(Struct, frozen=True):
+    session: SessionId
+    ordinal: int
+    line: Line
+
+
+class TurnRow(Struct, frozen=True, kw_only=True):
+    """A turn for listings. `attempts` counts its runs, `first` is where its events begin (counted
+    from the writer's `base`: the store adds what had come in between)."""
+
+    id: TurnId
+    key: SessionKey
+    session: SessionId
+    state: TurnState
+    attempts: int
+    started_at: float
+    ended_at: float | None
+    first: int
+
+
+class Summary(Struct, frozen=True, kw_only=True):
+    """A session's row in listings, as far as its owner writes it. `taken` messages wait no more."""
+
+    id: SessionId
+    phase: str
+    mark: str
+    runs: int
+    title: str
+    rows: int
+    taken: int
+
+
+class Commit(Struct, frozen=True, kw_only=True):
+    """All that one append writes.
+
+    `after` is the session as its owner sees it then. A message may arrive just before the commit;
+    it changes none of this, except that `after` is then no snapshot (its position differs).
+    """
+
+    key: SessionKey
+    at: float
+    base: int  # the position that the writer had seen; the store's head may be further
+    events: tuple[Written, ...]
+    summary: Summary
+    rows: tuple[MessageRow, ...]
+    replies: tuple[Reply, ...]
+    turns: tuple[TurnRow, ...]
+    after: Session
+    snapshot: bool = False
+
+
+def commit_of(before: Session, events: Sequence[e.Event], *, snapshot: bool = False) -> Commit:
+    """Fold the events and collect what they make true. Raises Refused when one does not fit."""
+    session, lines, replies = before, list[MessageRow](), list[Reply]()
+    turns: dict[TurnId, TurnRow] = {}
+    for event in events:
+        after = fold(session, event)
+        added = rows(session, event)
+        lines += (MessageRow(session.id, session.rows + i, row) for i, row in enumerate(added))
+        replies += replies_of(event)
+        if (turn := turn_row(session, event, after)) is not None:
+            turns[turn.id] = turn
+        session = after
+    return Commit(
+        key=before.key,
+        at=at_of(events[-1]),
+        base=before.position,
+        events=tuple(Written(kind_of(event), encode(event), at_of(event)) for event in events),
+        summary=summary_of(session, taken=len(before.waiting) - len(session.waiting)),
+        rows=tuple(lines),
+        replies=tuple(replies),
+        turns=tuple(turns.values()),
+        after=session,
+        snapshot=snapshot,
+    )
+
+
+def at_of(event: e.Event) -> float:
+    return event.inbound.at if isinstance(event, e.MessageReceived) else event.at
+
+
+def replies_of(event: e.Event) -> tuple[Reply, ...]:
+    match event:
+        case e.QuestionAsked(question=question):
+            return (question,)
+        case (
+            e.CommandRun(replies=replies)
+            | e.TurnEnded(replies=replies)
+            | e.SessionSuspended(replies=replies)
+            | e.SessionReset(replies=replies)
+        ):
+            return replies
+        case _:
+            return ()
+
+
+def turn_row(before: Session, event: e.Event, after: Session) -> TurnRow | None:
+    """The turn's new row, when the event changed what a listing says of it."""
+    state = _turn_state(event)
+    turn = after.turn or before.turn
+    if state is None or turn is None:
+        return None
+    over = state in ("answered", "failed", "stopped")
+    return TurnRow(
+        id=turn.id,
+        key=before.key,
+        session=before.id,
+        state=state,
+        attempts=turn.runs,
+        started_at=turn.started_at,
+        ended_at=at_of(event) if over else None,
+        first=turn.first,
+    )
+
+
+def summary_of(session: Session, *, taken: int = 0) -> Summary:
+    return Summary(
+        id=session.id,
+        phase=type(session.phase).__name__.lower(),
+        mark=session.mark.reason if session.mark else "",
+        runs=session.runs,
+        title=session.facts.get("title", ""),
+        rows=session.rows,
+        taken=taken,
+    )
+
+
+def _turn_state(event: e.Event) -> TurnState | None:
+    match event:
+        case e.TurnStarted() | e.TurnResumed() | e.QuestionAnswered():
+            return "running"
+        case e.QuestionAsked():
+            return "asking"
+        case e.TurnEnded(outcome=outcome):
+            return outcome
+        case e.TurnInterrupted():
+            return "stopped"
+        case e.SessionSuspended():
+            return "parked"
+        case _:
+            return None

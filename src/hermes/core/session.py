@@ -1,0 +1,368 @@
+"""A session is what its journal says. `fold` is the only way to make one.
+
+It holds what a decision needs, not the transcript: rows are projected (`transcript.rows`) and read
+only when a model is asked, so a long conversation costs no more to load than a short one.
+"""
+
+from collections.abc import Callable, Iterable
+from enum import Enum
+from functools import reduce
+from typing import Any
+
+from msgspec import Struct
+from msgspec.structs import replace
+
+from hermes.core import events as e
+from hermes.core.errors import Refused
+from hermes.core.ids import CallId, SessionId, SessionKey, TurnId
+from hermes.core.messages import Address, Call, Effect, Inbound
+
+
+class Stage(Enum):
+    """How far a call has come."""
+
+    INTENDED = "intended"
+    ASKED = "asked"
+    ALLOWED = "allowed"
+    STARTED = "started"
+    ENDED = "ended"
+
+
+class Track(Struct, frozen=True, kw_only=True, omit_defaults=True):
+    """One call of the latest answer. STARTED under an older epoch means: lost in a crash."""
+
+    call: Call
+    stage: Stage = Stage.INTENDED
+    effect: Effect = Effect.EFFECT
+    epoch: int = 0
+
+
+class Mark(Struct, frozen=True, kw_only=True, omit_defaults=True):
+    """`resume_pending`: why, since when, and which messages already waited then."""
+
+    reason: e.MarkReason
+    at: float
+    queued: tuple[str, ...] = ()
+
+
+class Turn(Struct, frozen=True, kw_only=True, omit_defaults=True):
+    """A turn in progress. `epoch` is the ownership under which its current run began."""
+
+    id: TurnId
+    address: Address
+    epoch: int
+    started_at: float
+    first: int = 0  # position of the event that began it
+    runs: int = 1
+    tracks: tuple[Track, ...] = ()
+    answer: str | None = None
+    steps: int = 0
+    calls: int = 0
+    tokens: int = 0
+    resumed: Mark | None = None  # why this run is not the first; the recovery note says so
+    joined: bool = False  # a new message of the person came with the resume
+
+
+class Idle(Struct, frozen=True, tag="idle"):
+    """No turn."""
+
+
+class Running(Struct, frozen=True, tag="running", omit_defaults=True):
+    turn: Turn
+    mark: Mark | None = None
+
+
+class Asking(Struct, frozen=True, tag="asking", omit_defaults=True):
+    """The turn is parked until a person answers about one call."""
+
+    turn: Turn
+    call: CallId
+    asked_at: float
+    mark: Mark | None = None
+
+
+class Suspended(Struct, frozen=True, tag="suspended"):
+    """Not resumed any more; the next message opens another conversation."""
+
+    turn: Turn | None
+    why: str
+    at: float
+
+
+Phase = Idle | Running | Asking | Suspended
+
+
+class Session(Struct, frozen=True, kw_only=True, omit_defaults=True):
+    """Everything a decision needs, and nothing that is not in the journal."""
+
+    key: SessionKey
+    id: SessionId = SessionId("")
+    position: int = 0  # events folded
+    rows: int = 0  # transcript rows of this conversation
+    waiting: tuple[Inbound, ...] = ()
+    phase: Phase = Idle()
+    runs: int = 0  # begun since the last turn that came to its end (C14)
+    view: e.View = e.View()
+    unread: tuple[CallId, ...] = ()  # results of a stopped turn that no model has read
+    facts: dict[str, str] = {}
+
+    @property
+    def turn(self) -> Turn | None:
+        return None if isinstance(self.phase, Idle) else self.phase.turn
+
+    @property
+    def mark(self) -> Mark | None:
+        return self.phase.mark if isinstance(self.phase, Running | Asking) else None
+
+
+def ref(inbound: Inbound) -> str:
+    """The name of a message inside its lane."""
+    return f"{inbound.account}#{inbound.id}"
+
+
+def call_id(turn: Turn, n: int) -> CallId:
+    """The id of the n-th call of the next answer: no other call anywhere has it."""
+    return CallId(f"{turn.id}-{turn.calls + n}")
+
+
+def fold_all(session: Session, events: Iterable[e.Event]) -> Session:
+    return reduce(fold, events, session)
+
+
+def fold(session: Session, event: e.Event) -> Session:
+    """The session after this event. Raises Refused when the event does not fit."""
+    after = _FOLDS[type(event)](session, event)
+    return replace(after, position=session.position + 1, rows=after.rows + line_count(event))
+
+
+def line_count(event: e.Event) -> int:
+    """How many transcript rows the event adds (`transcript.rows` makes them)."""
+    match event:
+        case e.TurnStarted(messages=messages) | e.TurnResumed(messages=messages):
+            return len(messages)
+        case e.ModelAnswered() | e.CallEnded() | e.TurnSteered():
+            return 1
+        case e.QuestionAnswered(granted=granted, text=text):
+            return int(bool(text) or not granted)
+        case _:
+            return 0
+
+
+def _received(session: Session, event: e.MessageReceived) -> Session:
+    first = session.id or event.opens
+    view = session.view if session.view.spans else e.View((e.Span(first),))
+    return replace(session, id=first, view=view, waiting=(*session.waiting, event.inbound))
+
+
+def _command(session: Session, event: e.CommandRun) -> Session:
+    return replace(session, waiting=_without(session, (event.message,)))
+
+
+def _started(session: Session, event: e.TurnStarted) -> Session:
+    _demand(isinstance(session.phase, Idle), "a turn is open already")
+    taken = _taken(session, event.messages)
+    turn = Turn(
+        id=event.turn,
+        address=taken[-1].address,
+        epoch=event.epoch,
+        started_at=event.at,
+        first=session.position + 1,
+    )
+    return replace(
+        session,
+        waiting=_without(session, event.messages),
+        phase=Running(turn),
+        runs=session.runs + 1,
+    )
+
+
+def _marked(session: Session, event: e.TurnMarked) -> Session:
+    """A suspended session is never marked; a mark that no run has answered yet is kept (C11)."""
+    _current(session, event.turn)
+    phase = session.phase
+    if not isinstance(phase, Running | Asking):
+        raise Refused("only an open turn can be marked")
+    if phase.mark is not None and phase.mark != phase.turn.resumed:
+        return session
+    queued = tuple(ref(inbound) for inbound in session.waiting)
+    mark = Mark(reason=event.reason, at=event.at, queued=queued)
+    return replace(session, phase=replace(phase, mark=mark))
+
+
+def _resumed(session: Session, event: e.TurnResumed) -> Session:
+    """From suspension too: that is a person's retry, and starts the count again."""
+    turn = _current(session, event.turn)
+    _demand(not isinstance(session.phase, Asking), "a parked turn goes on by its answer")
+    taken = _taken(session, event.messages) if event.messages else ()
+    why = session.mark or Mark(reason="restart_interrupted", at=event.at)
+    turn = replace(
+        turn,
+        epoch=event.epoch,
+        runs=turn.runs + 1,
+        resumed=why,
+        joined=bool(taken),
+        address=taken[-1].address if taken else turn.address,
+    )
+    retried = isinstance(session.phase, Suspended)
+    return replace(
+        session,
+        waiting=_without(session, event.messages),
+        phase=Running(turn, session.mark),
+        runs=1 if retried else session.runs + 1,
+    )
+
+
+def _steered(session: Session, event: e.TurnSteered) -> Session:
+    _current(session, event.turn)
+    _taken(session, (event.message,))
+    waiting = _without(session, (event.message,))
+    return replace(session, waiting=waiting)
+
+
+def _answered(session: Session, event: e.ModelAnswered) -> Session:
+    turn = _running(session, event.turn)
+    _demand(all(t.stage is Stage.ENDED for t in turn.tracks), "calls are still open")
+    _demand(turn.answer is None, "the turn has its answer")
+    ids = tuple(call_id(turn, n) for n in range(1, len(event.calls) + 1))
+    _demand(ids == tuple(call.id for call in event.calls), "a call's id is not its place")
+    turn = replace(
+        turn,
+        tracks=tuple(Track(call=call) for call in event.calls),
+        answer=None if event.calls else event.text,
+        steps=turn.steps + 1,
+        calls=turn.calls + len(event.calls),
+        tokens=turn.tokens + event.usage.input + event.usage.output,
+    )
+    return replace(_with(session, turn), unread=())
+
+
+def _asked(session: Session, event: e.QuestionAsked) -> Session:
+    turn = _running(session, event.turn)
+    turn = _moved(turn, event.call, (Stage.INTENDED,), stage=Stage.ASKED)
+    return replace(session, phase=Asking(turn, event.call, event.at, session.mark))
+
+
+def _question_answered(session: Session, event: e.QuestionAnswered) -> Session:
+    phase = session.phase
+    _demand(isinstance(phase, Asking) and phase.call == event.call, "nobody asked that")
+    ends = bool(event.text) or not event.granted
+    stage = Stage.ENDED if ends else Stage.ALLOWED
+    turn = _moved(_current(session, event.turn), event.call, (Stage.ASKED,), stage=stage)
+    turn = replace(turn, epoch=event.epoch)
+    return replace(session, phase=Running(turn, session.mark))
+
+
+def _call_started(session: Session, event: e.CallStarted) -> Session:
+    turn = _running(session, event.turn)
+    may = (Stage.INTENDED, Stage.ALLOWED, Stage.STARTED)
+    turn = _moved(
+        turn, event.call, may, stage=Stage.STARTED, effect=event.effect, epoch=event.epoch
+    )
+    return _with(session, turn)
+
+
+def _call_ended(session: Session, event: e.CallEnded) -> Session:
+    turn = _running(session, event.turn)
+    may = (Stage.INTENDED, Stage.ALLOWED, Stage.STARTED)
+    turn = _moved(turn, event.call, may, stage=Stage.ENDED)
+    facts = _facts(session, event.facts)
+    return replace(_with(session, turn), facts=facts)
+
+
+def _ended(session: Session, event: e.TurnEnded) -> Session:
+    turn = _running(session, event.turn)
+    return replace(session, phase=Idle(), runs=0, unread=_unread(session, turn, reached=False))
+
+
+def _interrupted(session: Session, event: e.TurnInterrupted) -> Session:
+    turn = _current(session, event.turn)
+    unread = _unread(session, turn, reached=event.reached)
+    return replace(session, phase=Idle(), runs=0, unread=unread)
+
+
+def _suspended(session: Session, event: e.SessionSuspended) -> Session:
+    return replace(session, phase=Suspended(session.turn, event.why, event.at))
+
+
+def _reset(session: Session, event: e.SessionReset) -> Session:
+    """The lane's queue and what it remembers for the person stay; the conversation is another."""
+    view = e.View((*event.view.spans, e.Span(event.opens)), event.view.summary)
+    return replace(session, id=event.opens, rows=0, phase=Idle(), runs=0, view=view, unread=())
+
+
+def _view(session: Session, event: e.ViewChanged) -> Session:
+    return replace(session, view=event.view)
+
+
+def _fact(session: Session, event: e.FactSet) -> Session:
+    return replace(session, facts=_facts(session, {event.name: event.value}))
+
+
+_FOLDS: dict[type, Callable[[Session, Any], Session]] = {
+    e.MessageReceived: _received,
+    e.CommandRun: _command,
+    e.TurnStarted: _started,
+    e.TurnMarked: _marked,
+    e.TurnResumed: _resumed,
+    e.TurnSteered: _steered,
+    e.ModelAnswered: _answered,
+    e.QuestionAsked: _asked,
+    e.QuestionAnswered: _question_answered,
+    e.CallStarted: _call_started,
+    e.CallEnded: _call_ended,
+    e.TurnEnded: _ended,
+    e.TurnInterrupted: _interrupted,
+    e.SessionSuspended: _suspended,
+    e.SessionReset: _reset,
+    e.ViewChanged: _view,
+    e.FactSet: _fact,
+}
+
+
+def _demand(holds: bool, else_: str) -> None:
+    if not holds:
+        raise Refused(else_)
+
+
+def _current(session: Session, turn_id: TurnId) -> Turn:
+    turn = session.turn
+    if turn is None or turn.id != turn_id:
+        raise Refused(f"turn {turn_id} is not open in {session.key}")
+    return turn
+
+
+def _running(session: Session, turn_id: TurnId) -> Turn:
+    _demand(isinstance(session.phase, Running), "the turn is not running")
+    return _current(session, turn_id)
+
+
+def _with(session: Session, turn: Turn) -> Session:
+    return replace(session, phase=Running(turn, session.mark))
+
+
+def _moved(turn: Turn, call: CallId, from_: tuple[Stage, ...], **change: object) -> Turn:
+    if not any(track.call.id == call and track.stage in from_ for track in turn.tracks):
+        raise Refused(f"call {call} cannot become {change['stage']}")
+    tracks = tuple(replace(t, **change) if t.call.id == call else t for t in turn.tracks)
+    return replace(turn, tracks=tracks)
+
+
+def _unread(session: Session, turn: Turn, *, reached: bool) -> tuple[CallId, ...]:
+    if turn.answer is not None or reached:
+        return ()
+    fresh = tuple(track.call.id for track in turn.tracks if track.stage is Stage.ENDED)
+    return fresh or session.unread
+
+
+def _facts(session: Session, new: dict[str, str]) -> dict[str, str]:
+    return {name: value for name, value in {**session.facts, **new}.items() if value}
+
+
+def _taken(session: Session, messages: tuple[str, ...]) -> tuple[Inbound, ...]:
+    taken = tuple(inbound for inbound in session.waiting if ref(inbound) in messages)
+    _demand(bool(messages) and len(taken) == len(messages), "a message is not waiting here")
+    return taken
+
+
+def _without(session: Session, messages: tuple[str, ...]) -> tuple[Inbound, ...]:
+    return tuple(inbound for inbound in session.waiting if ref(inbound) not in messages)

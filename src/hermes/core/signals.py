@@ -1,0 +1,45 @@
+"""Live glimpses of work in progress. They may be dropped and are never read back.
+
+What must not be lost is an event; what is only nice to watch is a signal.
+"""
+
+from collections.abc import Callable
+
+from msgspec import Struct
+
+from hermes.core.ids import CallId, SessionKey, TurnId
+
+
+class TextDelta(Struct, frozen=True):
+    text: str
+
+
+class ThoughtDelta(Struct, frozen=True):
+    text: str
+
+
+class CallProgress(Struct, frozen=True):
+    """More output of a call that is running."""
+
+    call: CallId
+    text: str
+
+
+class Retrying(Struct, frozen=True):
+    """The model is asked again; what was streamed of the attempt before is void."""
+
+    why: str
+    delay_s: float
+
+
+Glimpse = TextDelta | ThoughtDelta | CallProgress | Retrying
+
+
+class Signal(Struct, frozen=True):
+    session: SessionKey
+    turn: TurnId
+    glimpse: Glimpse
+
+
+Watch = Callable[[Glimpse], None]
+Emit = Callable[[Signal], None]

@@ -1,0 +1,324 @@
+"""What to do next, as a value. The worker performs it; nothing here touches the world.
+
+Running, resuming, approving, queueing and stopping are the same question asked of the same state,
+so there is no resume code.
+"""
+
+from collections.abc import Callable, Mapping
+from enum import Enum
+from typing import Literal, assert_never
+
+from msgspec import Struct
+
+from hermes.core.budget import Limits, spent
+from hermes.core.ids import TurnId
+from hermes.core.messages import Call, Effect, Inbound
+from hermes.core.session import (
+    Asking,
+    Idle,
+    Running,
+    Session,
+    Stage,
+    Suspended,
+    Track,
+    Turn,
+    ref,
+)
+
+PARALLEL_MAX = 8
+
+
+class Busy(Enum):
+    """When may a command run while a turn is open?"""
+
+    NOW = "now"
+    LATER = "later"
+
+
+BusyMode = Literal["queue", "interrupt", "steer"]  # what a message does to a running turn
+
+
+class Allow(Struct, frozen=True):
+    """The call may run."""
+
+
+class Ask(Struct, frozen=True):
+    """A person must say yes first."""
+
+    why: str
+
+
+class Deny(Struct, frozen=True):
+    """The call may not run; the model is told why."""
+
+    why: str
+
+
+Verdict = Allow | Ask | Deny
+
+
+class ResumeRules(Struct, frozen=True, kw_only=True):
+    """When an interrupted turn goes on by itself (C13 to C15)."""
+
+    auto: bool = True
+    freshness_s: float = 3600.0  # 0: no limit
+    attempts_max: int = 3
+
+
+class Rules(Struct, frozen=True, kw_only=True):
+    """What settings and plugins declared, in the form that a decision needs."""
+
+    commands: Mapping[str, Busy]
+    effect: Callable[[Call], Effect]
+    recovers: frozenset[str] = frozenset()  # tools that can look for a lost call's outcome
+    verdict: Callable[[Session, Call], Verdict] = lambda _session, _call: Allow()
+    limits: Limits = Limits()
+    resume: ResumeRules = ResumeRules()
+    busy: BusyMode = "queue"
+
+
+class Moment(Struct, frozen=True, kw_only=True):
+    """When, and under which ownership of the session, the question is asked."""
+
+    at: float
+    epoch: int
+
+
+class Rest(Struct, frozen=True):
+    """Nothing to do until another event arrives."""
+
+
+class Wait(Struct, frozen=True):
+    """Calls are in flight in this process; ask again when one ends."""
+
+
+class RunCommand(Struct, frozen=True):
+    name: str
+    inbound: Inbound
+
+
+class Reopen(Struct, frozen=True):
+    """The session was suspended and a message came: it gets another conversation."""
+
+    why: str
+
+
+class StartTurn(Struct, frozen=True):
+    messages: tuple[str, ...]
+
+
+class Interrupt(Struct, frozen=True):
+    """A message came in a mode that stops the running turn for it."""
+
+    turn: TurnId
+
+
+class Steer(Struct, frozen=True):
+    """A message came in a mode that puts it behind the next result."""
+
+    turn: TurnId
+    inbound: Inbound
+
+
+class MarkTurn(Struct, frozen=True):
+    turn: TurnId
+
+
+class ResumeTurn(Struct, frozen=True):
+    turn: TurnId
+    messages: tuple[str, ...]
+
+
+class Suspend(Struct, frozen=True):
+    turn: TurnId
+    why: str
+
+
+class AskModel(Struct, frozen=True):
+    turn: TurnId
+    ordinal: int
+
+
+class AskPerson(Struct, frozen=True):
+    turn: TurnId
+    call: Call
+    why: str
+
+
+class RefuseCall(Struct, frozen=True):
+    """The call cannot or may not be made; it ends with that sentence."""
+
+    turn: TurnId
+    call: Call
+    why: str
+    denied: bool
+
+
+class RunCalls(Struct, frozen=True):
+    """Start these together: reads in parallel, or one call with an effect."""
+
+    turn: TurnId
+    calls: tuple[Call, ...]
+
+
+class SeekCall(Struct, frozen=True):
+    """A call with an effect was lost in a crash; its tool can look for the outcome."""
+
+    turn: TurnId
+    call: Call
+
+
+class SettleCall(Struct, frozen=True):
+    """A call with an effect was lost in a crash and must not run twice: report it as unknown."""
+
+    turn: TurnId
+    call: Call
+
+
+class Finish(Struct, frozen=True):
+    turn: TurnId
+    text: str
+
+
+Step = (
+    Rest
+    | Wait
+    | RunCommand
+    | Reopen
+    | StartTurn
+    | Interrupt
+    | Steer
+    | MarkTurn
+    | ResumeTurn
+    | Suspend
+    | AskModel
+    | AskPerson
+    | RefuseCall
+    | RunCalls
+    | SeekCall
+    | SettleCall
+    | Finish
+)
+
+
+def next_step(session: Session, rules: Rules, moment: Moment) -> Step:
+    command = _command(session, rules)
+    if command is not None:
+        return command
+    match session.phase:
+        case Idle():
+            said = _said(session, rules)
+            return StartTurn(tuple(ref(inbound) for inbound in said)) if said else Rest()
+        case Suspended(why=why):
+            return Reopen(why) if _said(session, rules) else Rest()
+        case Asking():
+            return Rest()
+        case Running(turn=turn):
+            if turn.epoch != moment.epoch:
+                return _next_of_interrupted(session, turn, rules, moment)
+            return _while_busy(session, turn, rules) or _next_in_turn(session, turn, rules, moment)
+        case _:
+            assert_never(session.phase)
+
+
+def _command(session: Session, rules: Rules) -> RunCommand | None:
+    """The first command that may run now. A later one never overtakes an earlier one."""
+    idle = isinstance(session.phase, Idle | Suspended)
+    for inbound in session.waiting:
+        name = command_name(inbound)
+        busy = rules.commands.get(name)
+        if busy is Busy.NOW or (busy is Busy.LATER and idle and inbound is session.waiting[0]):
+            return RunCommand(name, inbound)
+    return None
+
+
+def command_name(inbound: Inbound) -> str:
+    """`/new` of `/new please`, `/new@bot` and `/NEW`; only a person gives commands."""
+    if inbound.origin != "person" or not inbound.text.startswith("/"):
+        return ""
+    return inbound.text.split(None, 1)[0].partition("@")[0].lower()
+
+
+def _said(session: Session, rules: Rules) -> tuple[Inbound, ...]:
+    """The messages up to the first command that waits for its turn: a burst is one turn (C60)."""
+    said: list[Inbound] = []
+    for inbound in session.waiting:
+        if command_name(inbound) in rules.commands:
+            break
+        said.append(inbound)
+    return tuple(said)
+
+
+def _while_busy(session: Session, turn: Turn, rules: Rules) -> Step | None:
+    said = _said(session, rules)
+    if not said or rules.busy == "queue":
+        return None
+    if rules.busy == "interrupt":
+        return Interrupt(turn.id)
+    return Steer(turn.id, said[0]) if turn.tracks else None
+
+
+def _next_of_interrupted(session: Session, turn: Turn, rules: Rules, moment: Moment) -> Step:
+    """The run that we see began under another ownership: its process is gone (C10)."""
+    mark = session.mark
+    if mark is None or mark == turn.resumed:
+        return MarkTurn(turn.id)
+    if session.runs >= rules.resume.attempts_max:
+        times = f"{session.runs} times in a row"
+        return Suspend(turn.id, f"it was interrupted {times}, so it is not tried again by itself")
+    new = tuple(ref(inbound) for inbound in _said(session, rules))
+    new = tuple(message for message in new if message not in mark.queued)
+    limit = rules.resume.freshness_s
+    fresh = limit == 0 or abs(moment.at - mark.at) <= limit
+    if new or (rules.resume.auto and fresh):
+        return ResumeTurn(turn.id, new)
+    return Rest()
+
+
+def _next_in_turn(session: Session, turn: Turn, rules: Rules, moment: Moment) -> Step:
+    if turn.answer is not None:
+        return Finish(turn.id, turn.answer)
+    open_ = [track for track in turn.tracks if track.stage is not Stage.ENDED]
+    if open_:
+        return _next_for_calls(session, turn, rules, moment)
+    why = spent(turn, rules.limits)
+    return Finish(turn.id, why) if why else AskModel(turn.id, turn.steps)
+
+
+def _next_for_calls(session: Session, turn: Turn, rules: Rules, moment: Moment) -> Step:
+    """In the model's order. Reads that stand together run together; nothing overtakes an effect."""
+    open_ = [track for track in turn.tracks if track.stage is not Stage.ENDED]
+    flying = [t for t in open_ if t.stage is Stage.STARTED and t.epoch == moment.epoch]
+    reads: list[Call] = []
+    for track in open_:
+        if track in flying:
+            if track.effect is not Effect.READ:
+                return Wait()
+            continue
+        step = _next_for_call(session, turn, track, rules)
+        if not isinstance(step, RunCalls):
+            return Wait() if flying else (step if not reads else RunCalls(turn.id, tuple(reads)))
+        if rules.effect(track.call) is not Effect.READ:
+            return Wait() if flying else (step if not reads else RunCalls(turn.id, tuple(reads)))
+        reads.append(track.call)
+        if len(reads) + len(flying) >= PARALLEL_MAX:
+            break
+    return RunCalls(turn.id, tuple(reads)) if reads else Wait()
+
+
+def _next_for_call(session: Session, turn: Turn, track: Track, rules: Rules) -> Step:
+    call = track.call
+    if track.stage is Stage.STARTED and track.effect is Effect.EFFECT:
+        seeks = call.tool in rules.recovers
+        return SeekCall(turn.id, call) if seeks else SettleCall(turn.id, call)
+    if call.fault:
+        return RefuseCall(turn.id, call, call.fault, denied=False)
+    if track.stage is not Stage.INTENDED:
+        return RunCalls(turn.id, (call,))
+    match rules.verdict(session, call):
+        case Allow():
+            return RunCalls(turn.id, (call,))
+        case Ask(why=why):
+            return AskPerson(turn.id, call, why)
+        case Deny(why=why):
+            return RefuseCall(turn.id, call, why, denied=True)

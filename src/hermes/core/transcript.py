@@ -1,0 +1,194 @@
+"""What the model reads: rows from events, and a valid request from rows.
+
+Notes are made here, when a request is built, and are stored nowhere: they cannot get into a
+summary, a search result or an export (C30).
+"""
+
+from collections.abc import Iterable, Sequence
+
+from msgspec.structs import replace
+
+from hermes.core import events as e
+from hermes.core.ids import CallId, TurnId
+from hermes.core.messages import Inbound, Line, Outcome
+from hermes.core.session import Session, Turn, ref
+
+NO_RESULT = "No result: the turn was stopped before this call ended. Check before you repeat it."
+SAID_NO = "The person said no. Do not try to reach the same by another way; ask what they want."
+LOST = (
+    "Outcome unknown: Hermes was interrupted while this ran, and it was not run again. "
+    "Look at what it did before you retry it; if a retry could do harm, ask the person first."
+)
+
+_WHY = {
+    "restart_timeout": "a gateway restart",
+    "shutdown_timeout": "a gateway shutdown",
+    "restart_interrupted": "a gateway interruption",
+}
+_NEW_MESSAGE = (
+    "The person has written since: answer that message first, and use the results that are "
+    "already here instead of repeating their calls."
+)
+_GO_ON = (
+    "Go on with the task where it stopped. Use the results that are already here, repeat no call "
+    "that has one, and do not answer with a mere greeting."
+)
+_UNREAD = (
+    "[Note by Hermes, not by the person: the turn before was stopped after the results above had "
+    "come in and before you had read them. Take them into account.]"
+)
+
+
+def rows(session: Session, event: e.Event) -> tuple[Line, ...]:
+    """The transcript rows that an event adds to the session it is about to be folded into."""
+    match event:
+        case (
+            e.TurnStarted(turn=turn, messages=messages)
+            | e.TurnResumed(turn=turn, messages=messages)
+        ):
+            taken = [inbound for inbound in session.waiting if ref(inbound) in messages]
+            return tuple(_user(inbound, turn) for inbound in taken)
+        case e.TurnSteered(turn=turn, text=text, at=at):
+            return (Line(role="user", text=text, turn=turn, at=at),)
+        case e.ModelAnswered():
+            return (_assistant(event),)
+        case e.CallEnded(turn=turn, call=call, outcome=outcome, text=text, at=at, labels=labels):
+            return (
+                Line(
+                    role="tool",
+                    text=text,
+                    turn=turn,
+                    at=at,
+                    call=call,
+                    outcome=outcome,
+                    labels=labels,
+                ),
+            )
+        case e.QuestionAnswered(turn=turn, call=call, granted=granted, text=text, at=at):
+            if granted and not text:
+                return ()
+            outcome = Outcome.OK if granted else Outcome.DENIED
+            said = text or SAID_NO
+            return (Line(role="tool", text=said, turn=turn, at=at, call=call, outcome=outcome),)
+        case _:
+            return ()
+
+
+def request_lines(session: Session, lines: Sequence[Line]) -> tuple[Line, ...]:
+    """The conversation as the strictest provider takes it (C25), with at most one note (C30).
+
+    It begins with a user line; each call is answered exactly once, right after its answer;
+    no line is blank; lines of one speaker in a row are one.
+    """
+    valid = _merged(_paired(_summarised(session, lines)))
+    note = _note(session)
+    return _with_note(valid, note) if note else valid
+
+
+def recovery_note(turn: Turn) -> str:
+    """The one note of a resumed turn (C31, C32); empty for a first run."""
+    if turn.resumed is None:
+        return ""
+    task = _NEW_MESSAGE if turn.joined else _GO_ON
+    why = _WHY[turn.resumed.reason]
+    return f"[Note by Hermes, not by the person: this turn was cut off by {why}. {task}]"
+
+
+def _note(session: Session) -> str:
+    turn = session.turn
+    if turn is not None and turn.resumed is not None:
+        return recovery_note(turn)
+    return _UNREAD if session.unread else ""
+
+
+def _user(inbound: Inbound, turn: TurnId) -> Line:
+    return Line(
+        role="user",
+        text=inbound.text,
+        turn=turn,
+        at=inbound.at,
+        sender=inbound.sender.id,
+        media=inbound.media,
+        labels=inbound.labels,
+    )
+
+
+def _assistant(event: e.ModelAnswered) -> Line:
+    return Line(
+        role="assistant",
+        text=event.text,
+        turn=event.turn,
+        at=event.at,
+        calls=event.calls,
+        thoughts=event.thoughts,
+        model=event.model,
+    )
+
+
+def _summarised(session: Session, lines: Sequence[Line]) -> Iterable[Line]:
+    if session.view.summary:
+        yield Line(role="user", text=session.view.summary)
+    yield from lines
+
+
+def _paired(lines: Iterable[Line]) -> Iterable[Line]:
+    """Each answer with its results right behind it, then whatever else came meanwhile."""
+    held: list[Line] = []
+    open_: dict[CallId, Line | None] = {}
+
+    def release() -> Iterable[Line]:
+        for call, result in open_.items():
+            yield result or Line(role="tool", text=NO_RESULT, call=call, outcome=Outcome.STOPPED)
+        yield from held
+        open_.clear()
+        held.clear()
+
+    for line in lines:
+        if line.role == "assistant":
+            yield from release()
+            if line.text.strip() or line.calls:
+                yield line
+                open_.update({call.id: None for call in line.calls})
+        elif line.role == "tool":
+            if line.call in open_ and open_[line.call] is None:
+                open_[line.call] = line
+        elif line.text.strip() or line.media:
+            held.append(line)
+    yield from release()
+
+
+def _merged(lines: Iterable[Line]) -> tuple[Line, ...]:
+    out: list[Line] = []
+    for line in lines:
+        if not out and line.role != "user":
+            continue  # a view may begin in the middle of a turn; a request may not
+        if out and line.role == out[-1].role != "tool":
+            out[-1] = _joined(out[-1], line)
+        else:
+            out.append(line)
+    return _without_orphans(out)
+
+
+def _without_orphans(lines: list[Line]) -> tuple[Line, ...]:
+    known = {call.id for line in lines for call in line.calls}
+    return tuple(line for line in lines if line.role != "tool" or line.call in known)
+
+
+def _joined(first: Line, second: Line) -> Line:
+    text = "\n\n".join(text for text in (first.text, second.text) if text.strip())
+    return replace(
+        second,
+        text=text,
+        media=(*first.media, *second.media),
+        labels=tuple(dict.fromkeys((*first.labels, *second.labels))),
+    )
+
+
+def _with_note(lines: tuple[Line, ...], note: str) -> tuple[Line, ...]:
+    """Behind the last result or in front of the last message: never a message of its own,
+    which some providers refuse after a tool's result."""
+    if not lines or lines[-1].role == "assistant":
+        return (*lines, Line(role="user", text=note))
+    last = lines[-1]
+    texts = (last.text, note) if last.role == "tool" else (note, last.text)
+    return (*lines[:-1], replace(last, text="\n\n".join(text for text in texts if text)))
