@@ -1,0 +1,190 @@
+"""Listings and search over all sessions. All of it can be rebuilt from the journal."""
+
+from collections.abc import Sequence
+from typing import Any
+
+import apsw
+
+from hermes.core.errors import Rejected
+from hermes.core.events import Event
+from hermes.core.ids import NodeId, SessionId, SessionKey, TurnId
+from hermes.core.ports import Hit, SessionRow
+from hermes.core.projection import TurnRow, commit_of, summary_of
+from hermes.core.session import Session
+from hermes.stores.sqlite.journal import events_after, write_projections
+from hermes.stores.sqlite.nodes import SqliteNodes, index_messages, is_buried
+from hermes.stores.sqlite.reader import Reader, rows
+from hermes.stores.sqlite.writer import Writer
+
+TERMS_MAX = 16
+INDEX_BATCH = 5_000
+SESSION = """
+SELECT key, id, phase, mark, runs, waiting, title, created_at, updated_at, head, rows FROM sessions
+"""
+TURN = """
+SELECT t.id, s.key, t.conversation, t.state, t.attempts, t.started_at, t.ended_at, t.first
+FROM turns t JOIN sessions s ON s.n = t.session
+"""
+SEARCH = """
+SELECT s.key, c.id, m.ordinal, json_extract(m.line, '$.role'), json_extract(m.line, '$.at'),
+       snippet(message_index, 0, '[', ']', '…', 24)
+FROM message_index i
+JOIN messages m ON m.n = i.rowid
+JOIN conversations c ON c.n = m.conversation
+JOIN sessions s ON s.n = c.session
+WHERE message_index MATCH ? ORDER BY i.rank LIMIT ?
+"""
+FORGET = """
+INSERT INTO message_index (message_index, rowid, text)
+SELECT 'delete', t.n, t.text FROM message_text t JOIN messages m ON m.n = t.n
+WHERE m.conversation IN (SELECT n FROM conversations WHERE session = ?)
+  AND t.n <= (SELECT upto FROM indexed)
+"""
+DELETE = (
+    FORGET,
+    """DELETE FROM messages
+       WHERE conversation IN (SELECT n FROM conversations WHERE session = ?)""",
+    "DELETE FROM conversations WHERE session = ?",
+    "DELETE FROM turns WHERE session = ?",
+    "DELETE FROM outbox WHERE session = ?",
+    "DELETE FROM inbox WHERE session = ?",
+    "DELETE FROM snapshots WHERE session = ?",
+    "DELETE FROM journal WHERE session = ?",
+    "DELETE FROM sessions WHERE n = ?",
+)
+REBUILT = """
+UPDATE sessions SET id = ?, phase = ?, mark = ?, runs = ?, title = ?, rows = ?, waiting = ?
+WHERE n = ?
+"""
+
+
+class SqliteLibrary:
+    def __init__(self, writer: Writer, reader: Reader, nodes: SqliteNodes) -> None:
+        self._writer = writer
+        self._reader = reader
+        self._nodes = nodes
+
+    async def sessions(self, *, limit: int, before: float | None = None) -> Sequence[SessionRow]:
+        sql = f"{SESSION} WHERE ? IS NULL OR updated_at < ? ORDER BY updated_at DESC LIMIT ?"
+        values = (before, before, limit)
+        return await self._reader.later(
+            lambda db: [_session(*row) for row in rows(db, sql, values)]
+        )
+
+    async def find(self, name: str) -> SessionRow | None:
+        return await self._reader.later(lambda db: _find(db, name))
+
+    async def turns(self, *, limit: int, key: SessionKey | None = None) -> Sequence[TurnRow]:
+        where = "WHERE s.key = ?" if key else "WHERE ? IS NULL"
+        sql = f"{TURN} {where} ORDER BY t.started_at DESC, t.id DESC LIMIT ?"
+        values = (key, limit)
+        return await self._reader.later(lambda db: [_turn(*row) for row in rows(db, sql, values)])
+
+    async def turn(self, turn: TurnId) -> TurnRow | None:
+        found = self._reader.now(lambda db: rows(db, f"{TURN} WHERE t.id = ?", (turn,)))
+        return _turn(*found[0]) if found else None
+
+    async def events(
+        self, key: SessionKey, *, after: int = 0, limit: int = 1000
+    ) -> Sequence[Event]:
+        def look(db: apsw.Connection) -> list[Event]:
+            number = db.execute("SELECT n FROM sessions WHERE key = ?", (key,)).get
+            return events_after(db, number or 0, after)[:limit]
+
+        return await self._reader.later(look)
+
+    async def search(self, words: str, *, limit: int) -> Sequence[Hit]:
+        """All words must occur. Hostile queries are cut to a few words, never run as syntax."""
+        terms = words.replace('"', " ").replace("\0", " ").split()[:TERMS_MAX]
+        if not terms:
+            return []
+        while await self._writer.write(lambda db: index_messages(db, INDEX_BATCH)) == INDEX_BATCH:
+            pass
+        query = " ".join(f'"{term}"' for term in terms)
+        values = (query, limit)
+        return await self._reader.later(lambda db: [_hit(*row) for row in rows(db, SEARCH, values)])
+
+    async def delete(self, key: SessionKey) -> bool:
+        def work(db: apsw.Connection) -> bool:
+            self._nodes.bury_dead(db)
+            sql = "SELECT n, owner, head > settled FROM sessions WHERE key = ?"
+            for number, owner, busy in rows(db, sql, (key,)):
+                if busy and owner is not None and not is_buried(db, NodeId(owner)):
+                    raise Rejected(f"{key} is at work. Stop its turn first, then delete it.")
+                for statement in DELETE:
+                    db.execute(statement, (number,))
+                return True
+            return False
+
+        return await self._writer.write(work)
+
+    async def rebuild(self) -> None:
+        await self._writer.write(_rebuild)
+
+
+def _find(db: apsw.Connection, name: str) -> SessionRow | None:
+    found = rows(db, f"{SESSION} WHERE key = ? OR id = ?", (name, name))
+    if not found and name:
+        sql = f"""{SESSION} WHERE n IN (SELECT session FROM conversations
+                  WHERE substr(id, 1, ?) = ?) OR substr(id, 1, ?) = ? LIMIT 2"""
+        found = rows(db, sql, (len(name), name, len(name), name))
+    return _session(*found[0]) if len(found) == 1 else None
+
+
+def _rebuild(db: apsw.Connection) -> None:
+    for table in ("messages", "turns", "conversations"):
+        db.execute(f"DELETE FROM {table}")
+    for number, key in rows(db, "SELECT n, key FROM sessions ORDER BY n"):
+        session = Session(key=SessionKey(key))
+        for event in events_after(db, number, 0):
+            commit = commit_of(session, (event,))
+            write_projections(db, number, commit, shift=0)
+            session = commit.after
+        s = summary_of(session)
+        values = (s.id, s.phase, s.mark, s.runs, s.title, s.rows, len(session.waiting), number)
+        db.execute(REBUILT, values)
+    db.execute("INSERT INTO message_index (message_index) VALUES ('rebuild')")
+    db.execute("UPDATE indexed SET upto = (SELECT coalesce(max(n), 0) FROM messages)")
+
+
+def _session(*row: Any) -> SessionRow:
+    key, id_, phase, mark, runs, waiting, title, created_at, updated_at, head, lines = row
+    return SessionRow(
+        key=SessionKey(key),
+        id=SessionId(id_),
+        phase=phase,
+        mark=mark,
+        runs=runs,
+        waiting=waiting,
+        title=title,
+        created_at=created_at,
+        updated_at=updated_at,
+        events=head,
+        rows=lines,
+    )
+
+
+def _turn(*row: Any) -> TurnRow:
+    id_, key, session, state, attempts, started_at, ended_at, first = row
+    return TurnRow(
+        id=TurnId(id_),
+        key=SessionKey(key),
+        session=SessionId(session),
+        state=state,
+        attempts=attempts,
+        started_at=started_at,
+        ended_at=ended_at,
+        first=first,
+    )
+
+
+def _hit(*row: Any) -> Hit:
+    key, id_, ordinal, role, at, excerpt = row
+    return Hit(
+        key=SessionKey(key),
+        id=SessionId(id_),
+        ordinal=ordinal,
+        role=role,
+        at=at or 0.0,
+        excerpt=excerpt or "",
+    )

@@ -1,0 +1,117 @@
+"""Open the file, bring its schema up to date, and hand out the store's sides."""
+
+import time
+from collections.abc import Callable
+from importlib import resources
+from pathlib import Path
+from urllib.parse import quote
+
+import apsw
+
+from hermes.core.errors import StoreFailed, StoreTooNew
+from hermes.core.ports import Store
+from hermes.stores.sqlite.failures import explained
+from hermes.stores.sqlite.journal import SqliteJournal
+from hermes.stores.sqlite.library import SqliteLibrary
+from hermes.stores.sqlite.nodes import SqliteNodes
+from hermes.stores.sqlite.outbox import SqliteOutbox
+from hermes.stores.sqlite.reader import Reader
+from hermes.stores.sqlite.upkeep import SqliteUpkeep, copy_to
+from hermes.stores.sqlite.writer import Writer
+
+BUSY_TIMEOUT_MS = 10_000
+LEASE_S = 15.0
+
+
+async def open_sqlite(
+    path: Path,
+    *,
+    clock: Callable[[], float],
+    lease_s: float = LEASE_S,
+    lease_clock: Callable[[], float] = time.monotonic,
+    vfs: str | None = None,
+) -> Store:
+    """Raises a StoreFailed that says what to do. The folder must exist."""
+    name = str(path)
+    try:
+        writer, reader = _opened(path, vfs)
+    except apsw.Error as error:
+        raise explained(error, name) from error
+    except OSError as error:
+        raise StoreFailed(f"{name}: {error.strerror}. Check the folder's permissions.") from error
+    nodes = SqliteNodes(writer, reader, path.parent / "nodes", lease_s, clock, lease_clock)
+    return Store(
+        journal=SqliteJournal(writer, reader, nodes, clock),
+        nodes=nodes,
+        outbox=SqliteOutbox(writer, reader),
+        library=SqliteLibrary(writer, reader, nodes),
+        upkeep=SqliteUpkeep(writer, reader, nodes),
+    )
+
+
+def _opened(path: Path, vfs: str | None) -> tuple[Writer, Reader]:
+    """On a disk that takes no writes, what is stored stays readable and every write says so."""
+    name = str(path)
+    try:
+        db, final = _connect(name, vfs), None
+        _migrate(db, path)
+        path.chmod(0o600)
+    except (apsw.ReadOnlyError, apsw.CantOpenError) as error:
+        if not path.exists():
+            raise
+        final = explained(apsw.ReadOnlyError(str(error)), name)
+        name = f"file:{quote(name)}?immutable=1"
+        db = _read_connection(name, vfs)
+    reader = Reader(_read_connection(name, vfs), _read_connection(name, vfs), str(path))
+    return Writer(db, str(path), final), reader
+
+
+def _connect(name: str, vfs: str | None) -> apsw.Connection:
+    db = apsw.Connection(name, vfs=vfs)
+    db.set_busy_timeout(BUSY_TIMEOUT_MS)
+    db.execute("PRAGMA journal_mode = WAL")
+    db.execute("PRAGMA synchronous = FULL")
+    db.execute("PRAGMA wal_autocheckpoint = 2000")
+    db.execute("PRAGMA journal_size_limit = 33554432")
+    return db
+
+
+def _read_connection(name: str, vfs: str | None) -> apsw.Connection:
+    db = apsw.Connection(name, vfs=vfs, flags=apsw.SQLITE_OPEN_READONLY | apsw.SQLITE_OPEN_URI)
+    db.set_busy_timeout(BUSY_TIMEOUT_MS)
+    return db
+
+
+def _migrate(db: apsw.Connection, path: Path) -> None:
+    """Numbered files, in order, each in one transaction; a copy of the old file is kept."""
+    steps = _migrations()
+    version = _version(db)
+    if version > len(steps):
+        raise StoreTooNew(
+            f"{path}: written by a newer Hermes (schema {version}, this one knows {len(steps)}). "
+            "Update Hermes, or restore an older backup."
+        )
+    if version == len(steps):
+        return
+    if version > 0:
+        copy_to(db, path.with_name(f"{path.name}.schema{version}.bak"))
+    for number, sql in enumerate(steps, start=1):
+        db.execute("BEGIN IMMEDIATE")  # two processes may start together: the second finds it done
+        try:
+            if _version(db) < number:
+                db.execute(sql)
+                db.execute(f"PRAGMA user_version = {number}")
+            db.execute("COMMIT")
+        except apsw.Error:
+            db.execute("ROLLBACK")
+            raise
+
+
+def _version(db: apsw.Connection) -> int:
+    return int(db.execute("PRAGMA user_version").get)
+
+
+def _migrations() -> list[str]:
+    folder = resources.files("hermes.stores.sqlite") / "sql"
+    files = sorted(file.name for file in folder.iterdir() if file.name.endswith(".sql"))
+    return [(folder / name).read_text(encoding="utf-8") for name in files]

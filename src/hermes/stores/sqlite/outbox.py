@@ -1,0 +1,87 @@
+"""Replies on their way out. `sending` is durable before the first byte leaves."""
+
+from collections.abc import Sequence
+
+import apsw
+from msgspec import json
+
+from hermes.core.codec import decode_reply
+from hermes.core.ids import NodeId, ReplyId, SessionKey
+from hermes.core.ports import OutboxRow, SendState
+from hermes.stores.sqlite.nodes import is_buried
+from hermes.stores.sqlite.reader import Reader, rows
+from hermes.stores.sqlite.writer import Writer
+
+_STATES: dict[str, SendState] = {
+    "pending": "pending",
+    "sending": "sending",
+    "delivered": "delivered",
+    "failed": "failed",
+    "abandoned": "abandoned",
+}
+COLUMNS = "body, state, attempts, chunks, created_at"
+# A wait that lies days ahead was counted before the clock was set back.
+OPEN = """
+    ((state IN ('pending', 'failed') AND (not_before <= :now OR not_before > :now + 86400))
+     OR (state = 'sending' AND node NOT IN (SELECT id FROM nodes WHERE buried = 0)))
+"""
+TAKE = """
+UPDATE outbox SET state = 'sending', node = :node, attempts = attempts + 1
+WHERE reply = :reply AND (state IN ('pending', 'failed')
+     OR (state = 'sending' AND node NOT IN (SELECT id FROM nodes WHERE buried = 0)))
+"""
+
+
+class SqliteOutbox:
+    def __init__(self, writer: Writer, reader: Reader) -> None:
+        self._writer = writer
+        self._reader = reader
+
+    async def due(
+        self, platforms: Sequence[str], *, now: float, limit: int, only: SessionKey | None = None
+    ) -> Sequence[OutboxRow]:
+        lane = "AND session = (SELECT n FROM sessions WHERE key = :key)" if only else ""
+        sql = f"""SELECT {COLUMNS} FROM outbox WHERE state IN ('pending', 'sending', 'failed')
+                  AND {OPEN} AND platform IN (SELECT value FROM json_each(:platforms)) {lane}
+                  ORDER BY n LIMIT :limit"""
+        names = json.encode(list(platforms)).decode()
+        values = {"platforms": names, "now": now, "limit": limit, "key": only}
+        return self._reader.now(lambda db: [_row(*row) for row in rows(db, sql, values)])
+
+    async def sending(self, reply: ReplyId, *, node: NodeId) -> bool:
+        def work(db: apsw.Connection) -> bool:
+            if is_buried(db, node):
+                return False
+            db.execute(TAKE, {"node": node, "reply": reply})
+            return db.changes() == 1
+
+        return await self._writer.write(work)
+
+    async def sent_chunks(self, reply: ReplyId, count: int) -> None:
+        sql = "UPDATE outbox SET chunks = ? WHERE reply = ?"
+        await self._writer.write(lambda db: db.execute(sql, (count, reply)))
+
+    async def delivered(self, reply: ReplyId, receipt: str, *, at: float) -> None:
+        sql = """UPDATE outbox SET state = 'delivered', receipt = ?, sent_at = ?, problem = NULL
+                 WHERE reply = ?"""
+        await self._writer.write(lambda db: db.execute(sql, (receipt, at, reply)))
+
+    async def failed(self, reply: ReplyId, why: str, *, not_before: float, abandon: bool) -> None:
+        state = "abandoned" if abandon else "failed"
+        sql = "UPDATE outbox SET state = ?, problem = ?, not_before = ? WHERE reply = ?"
+        await self._writer.write(lambda db: db.execute(sql, (state, why, not_before, reply)))
+
+    async def rows(self, key: SessionKey, *, limit: int) -> Sequence[OutboxRow]:
+        sql = f"""SELECT {COLUMNS} FROM outbox
+                  WHERE session = (SELECT n FROM sessions WHERE key = ?) ORDER BY n DESC LIMIT ?"""
+        return self._reader.now(lambda db: [_row(*row) for row in rows(db, sql, (key, limit))])
+
+
+def _row(body: str, state: str, attempts: int, chunks: int, created_at: float) -> OutboxRow:
+    return OutboxRow(
+        reply=decode_reply(body.encode()),
+        state=_STATES[state],
+        attempts=attempts,
+        chunks_sent=chunks,
+        created_at=created_at,
+    )

@@ -1,0 +1,108 @@
+-- A lane (session key) is `sessions.n`, a conversation (session id) is `conversations.n`.
+CREATE TABLE sessions (
+    n          INTEGER PRIMARY KEY,
+    key        TEXT    NOT NULL UNIQUE,
+    id         TEXT    NOT NULL,
+    head       INTEGER NOT NULL DEFAULT 0,  -- last position in the journal
+    settled    INTEGER NOT NULL DEFAULT 0,  -- the owner found nothing to do up to here
+    owner      TEXT,
+    epoch      INTEGER NOT NULL DEFAULT 0,
+    phase      TEXT    NOT NULL DEFAULT 'idle',
+    mark       TEXT    NOT NULL DEFAULT '',
+    runs       INTEGER NOT NULL DEFAULT 0,
+    waiting    INTEGER NOT NULL DEFAULT 0,
+    title      TEXT    NOT NULL DEFAULT '',
+    rows       INTEGER NOT NULL DEFAULT 0,
+    created_at REAL    NOT NULL,
+    updated_at REAL    NOT NULL
+) STRICT;
+CREATE INDEX sessions_ready ON sessions (updated_at) WHERE head > settled;
+CREATE INDEX sessions_recent ON sessions (updated_at);
+
+CREATE TABLE journal (
+    session  INTEGER NOT NULL,
+    position INTEGER NOT NULL,
+    kind     TEXT    NOT NULL,
+    event    BLOB    NOT NULL,
+    at       REAL    NOT NULL,
+    PRIMARY KEY (session, position)
+) STRICT, WITHOUT ROWID;
+
+CREATE TABLE inbox (
+    account  TEXT    NOT NULL,
+    message  TEXT    NOT NULL,
+    session  INTEGER NOT NULL,
+    position INTEGER NOT NULL,
+    PRIMARY KEY (account, message)
+) STRICT, WITHOUT ROWID;
+CREATE INDEX inbox_session ON inbox (session);
+
+CREATE TABLE snapshots (
+    session  INTEGER PRIMARY KEY,
+    position INTEGER NOT NULL,
+    state    BLOB    NOT NULL
+) STRICT;
+
+CREATE TABLE conversations (
+    n         INTEGER PRIMARY KEY,
+    id        TEXT    NOT NULL UNIQUE,
+    session   INTEGER NOT NULL
+) STRICT;
+CREATE INDEX conversations_session ON conversations (session);
+
+CREATE TABLE messages (
+    n            INTEGER PRIMARY KEY,
+    conversation INTEGER NOT NULL,
+    ordinal      INTEGER NOT NULL,
+    line         TEXT    NOT NULL,
+    UNIQUE (conversation, ordinal)
+) STRICT;
+
+-- Long tool output is searched in its first part only.
+CREATE VIEW message_text AS
+    SELECT n, substr(json_extract(line, '$.text'), 1, 8000) AS text FROM messages;
+CREATE VIRTUAL TABLE message_index USING fts5(
+    text, content='message_text', content_rowid='n', tokenize='unicode61 remove_diacritics 2'
+);
+CREATE TABLE indexed (upto INTEGER NOT NULL) STRICT;
+INSERT INTO indexed VALUES (0);
+
+CREATE TABLE turns (
+    id         TEXT    PRIMARY KEY,
+    session    INTEGER NOT NULL,
+    conversation TEXT  NOT NULL,
+    state      TEXT    NOT NULL,
+    attempts   INTEGER NOT NULL,
+    started_at REAL    NOT NULL,
+    ended_at   REAL,
+    first      INTEGER NOT NULL
+) STRICT, WITHOUT ROWID;
+CREATE INDEX turns_recent ON turns (started_at);
+CREATE INDEX turns_session ON turns (session, started_at);
+
+CREATE TABLE outbox (
+    n          INTEGER PRIMARY KEY,
+    reply      TEXT    NOT NULL UNIQUE,
+    session    INTEGER NOT NULL,
+    platform   TEXT    NOT NULL,
+    body       TEXT    NOT NULL,
+    state      TEXT    NOT NULL DEFAULT 'pending',
+    node       TEXT,
+    attempts   INTEGER NOT NULL DEFAULT 0,
+    chunks     INTEGER NOT NULL DEFAULT 0,
+    receipt    TEXT,
+    problem    TEXT,
+    created_at REAL    NOT NULL,
+    not_before REAL    NOT NULL DEFAULT 0,
+    sent_at    REAL
+) STRICT;
+CREATE INDEX outbox_open ON outbox (n) WHERE state IN ('pending', 'sending', 'failed');
+CREATE INDEX outbox_session ON outbox (session, n);
+
+-- The lease counts on the machine's monotonic clock, so a step of the wall clock ends none.
+CREATE TABLE nodes (
+    id          TEXT PRIMARY KEY,
+    started_at  REAL NOT NULL,
+    lease_until REAL NOT NULL,
+    buried      INTEGER NOT NULL DEFAULT 0
+) STRICT, WITHOUT ROWID;

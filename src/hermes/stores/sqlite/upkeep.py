@@ -1,0 +1,80 @@
+"""Care of the file: integrity check, a copy while others write, an orderly end."""
+
+import asyncio
+from collections.abc import Sequence
+from pathlib import Path
+
+import apsw
+
+from hermes.core.errors import StoreFailed
+from hermes.stores.sqlite.failures import explained
+from hermes.stores.sqlite.nodes import SqliteNodes
+from hermes.stores.sqlite.reader import Reader, rows
+from hermes.stores.sqlite.writer import Writer
+
+PROBLEMS_MAX = 20
+GAPS = """
+SELECT key FROM sessions s
+WHERE head <> (SELECT count(*) FROM journal WHERE session = s.n)
+   OR head <> (SELECT coalesce(max(position), 0) FROM journal WHERE session = s.n)
+LIMIT 20
+"""
+ORPHANS = """
+SELECT count(*) FROM inbox i
+WHERE NOT EXISTS (SELECT 1 FROM journal WHERE session = i.session AND position = i.position)
+"""
+
+
+class SqliteUpkeep:
+    def __init__(self, writer: Writer, reader: Reader, nodes: SqliteNodes) -> None:
+        self._writer = writer
+        self._reader = reader
+        self._nodes = nodes
+
+    async def check(self) -> Sequence[str]:
+        try:
+            return await self._reader.later(_problems)
+        except StoreFailed as failure:
+            return [str(failure)]
+
+    async def backup(self, target: str) -> None:
+        await self._reader.apart(lambda db: copy_to(db, Path(target)))
+
+    async def close(self) -> None:
+        for node in self._nodes.joined():
+            await self._nodes.leave(node)
+        await asyncio.to_thread(self._reader.close)
+        await self._writer.close()  # the last one folds the log into the file
+
+
+def copy_to(db: apsw.Connection, target: Path) -> None:
+    """A consistent copy. It stands under its name only when it is whole."""
+    half = target.with_name(f".{target.name}.half")
+    half.unlink(missing_ok=True)
+    try:
+        copy = apsw.Connection(str(half))
+        try:
+            with copy.backup("main", db, "main") as backup:
+                while not backup.done:
+                    backup.step(-1)
+            copy.execute("PRAGMA journal_mode = DELETE")  # one file, no log beside it
+        finally:
+            copy.close()
+        half.chmod(0o600)
+        half.replace(target)
+    except apsw.Error as error:
+        raise explained(error, str(target)) from error
+    except OSError as error:
+        raise StoreFailed(f"{target}: {error.strerror}") from error
+    finally:
+        half.unlink(missing_ok=True)
+
+
+def _problems(db: apsw.Connection) -> list[str]:
+    damage = rows(db, f"PRAGMA integrity_check({PROBLEMS_MAX})")
+    found = [str(problem) for (problem,) in damage if problem != "ok"]
+    found += (f"{key}: its journal has a gap" for (key,) in rows(db, GAPS))
+    orphans = int(db.execute(ORPHANS).get)
+    if orphans:
+        found.append(f"{orphans} received messages have no event in the journal")
+    return found
