@@ -1,0 +1,150 @@
+"""Perform one step and say what happened. This is the only code that asks a model anything."""
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+
+from hermes.agent.repair import repaired
+from hermes.core.errors import ContextOverflow, ProviderFailed, ToolFailed
+from hermes.core.events import CallEnded, Event, ModelAnswered, TurnEnded
+from hermes.core.ids import ReplyId
+from hermes.core.messages import Call, Line, Outcome, Reply
+from hermes.core.ports import (
+    Answer,
+    Bench,
+    MediaShelf,
+    Provider,
+    RawCall,
+    Request,
+    Tool,
+    ToolResult,
+    ToolSpec,
+)
+from hermes.core.session import Session, Turn, call_id
+from hermes.core.signals import Watch
+from hermes.core.transcript import LOST, request_lines
+
+RESULT_CHARS_MAX = 200_000  # tools bound their own output; this bounds a tool that does not
+IMAGES_MAX = 20
+CUT = "\n\n[The answer ends here because the model reached its output limit.]"
+FILTERED = "The provider withheld this answer by its content filter."
+
+
+@dataclass(frozen=True, kw_only=True)
+class Agent:
+    provider: Provider
+    tools: Mapping[str, Tool]
+    prompt: Callable[[Session], str]
+    media: MediaShelf
+    clock: Callable[[], float]
+
+    @property
+    def specs(self) -> tuple[ToolSpec, ...]:
+        return tuple(tool.spec for tool in self.tools.values())
+
+    async def ask(
+        self, session: Session, turn: Turn, lines: Sequence[Line], watch: Watch
+    ) -> tuple[Event, ...]:
+        """The model's answer, or the end of a turn whose model cannot be asked."""
+        request = Request(
+            system=self.prompt(session),
+            lines=request_lines(session, lines),
+            tools=self.specs,
+            blobs=await self._blobs(lines),
+        )
+        try:
+            answer = await self.provider.ask(request, watch)
+        except ProviderFailed as failure:
+            return (self._failed(session, turn, failure),)
+        return (self._answered(turn, answer),)
+
+    async def run(self, bench: Bench) -> tuple[Event, ...]:
+        """Make the call. Whatever goes wrong in a tool becomes a result that the model reads."""
+        tool = self.tools[bench.call.tool]
+        try:
+            result = await tool.run(bench)
+        except ToolFailed as failure:
+            result = ToolResult(text=str(failure), outcome=Outcome.FAILED)
+        return (self._ended(bench, result),)
+
+    async def seek(self, bench: Bench) -> tuple[Event, ...]:
+        """Look for the outcome of a call whose process is gone (C24), else say unknown (C23)."""
+        seek = self.tools[bench.call.tool].seek
+        try:
+            result = await seek(bench) if seek is not None else None
+        except ToolFailed as failure:
+            result = ToolResult(text=f"{LOST} ({failure})", outcome=Outcome.UNKNOWN)
+        return (self._ended(bench, result or ToolResult(text=LOST, outcome=Outcome.UNKNOWN)),)
+
+    def broke(self, bench: Bench, error: Exception) -> tuple[Event, ...]:
+        """The tool itself is at fault. Nobody can say how far it came."""
+        text = f"The tool broke ({type(error).__name__}: {error}). {LOST}"
+        return (self._ended(bench, ToolResult(text=text, outcome=Outcome.UNKNOWN)),)
+
+    def gave_up(self, session: Session, turn: Turn, error: Exception) -> tuple[Event, ...]:
+        """Asking the model failed in a way that nobody foresaw."""
+        failure = ProviderFailed(f"{type(error).__name__}: {error}.")
+        return (self._failed(session, turn, failure),)
+
+    async def stop(self, bench: Bench) -> None:
+        """A person stopped the turn: what runs detached for it ends too."""
+        tool = self.tools.get(bench.call.tool)
+        if tool is not None and tool.stop is not None:
+            await tool.stop(bench)
+
+    def _answered(self, turn: Turn, answer: Answer) -> ModelAnswered:
+        calls = tuple(self._call(turn, n, raw) for n, raw in enumerate(answer.calls, start=1))
+        text = answer.text
+        if answer.finish == "length" and not calls:
+            text += CUT
+        elif answer.finish == "filtered" and not calls and not text.strip():
+            text = FILTERED
+        return ModelAnswered(
+            turn=turn.id,
+            at=self.clock(),
+            text=text,
+            calls=calls,
+            thoughts=answer.thoughts,
+            usage=answer.usage,
+            model=answer.model or self.provider.name,
+        )
+
+    def _call(self, turn: Turn, n: int, raw: RawCall) -> Call:
+        """A call under an id of ours, with what is wrong with it, if anything is."""
+        known = {spec.name: spec for spec in self.specs}
+        tool, arguments, fault = repaired(raw, known)
+        if not fault:
+            fault = self.tools[tool].check(arguments)
+        return Call(id=call_id(turn, n), tool=tool, arguments=arguments, fault=fault)
+
+    def _failed(self, session: Session, turn: Turn, failure: ProviderFailed) -> TurnEnded:
+        advice = "Say it again to retry, or choose another model with /model."
+        if isinstance(failure, ContextOverflow):
+            advice = "Start a new conversation with /new, or choose a model that reads more."
+        reply = Reply(
+            id=ReplyId(f"{turn.id}/0"),
+            session=session.key,
+            address=turn.address,
+            text=f"I could not ask the model: {failure} {advice}",
+            kind="notice",
+        )
+        return TurnEnded(turn.id, "failed", self.clock(), (reply,))
+
+    def _ended(self, bench: Bench, result: ToolResult) -> CallEnded:
+        text = result.text
+        if len(text) > RESULT_CHARS_MAX:
+            text = text[:RESULT_CHARS_MAX] + f"\n[{len(text) - RESULT_CHARS_MAX} more characters]"
+        return CallEnded(
+            turn=bench.turn,
+            call=bench.call.id,
+            outcome=result.outcome,
+            text=text,
+            at=self.clock(),
+            facts=result.facts,
+            labels=result.labels,
+        )
+
+    async def _blobs(self, lines: Sequence[Line]) -> Mapping[str, bytes]:
+        """The latest images of the conversation; older ones are named in the text only."""
+        wanted = [media for line in lines for media in line.media][-IMAGES_MAX:]
+        found = {media.digest: await self.media.get(media) for media in wanted}
+        return {digest: content for digest, content in found.items() if content is not None}

@@ -1,0 +1,196 @@
+"""A model's call, made valid where its meaning is beyond doubt; else a sentence that says why not.
+
+Nothing is guessed: a call that was cut off, or that fits two tools, is reported to the model.
+"""
+
+import difflib
+import re
+from collections.abc import Mapping
+from typing import Final
+
+import msgspec
+
+from hermes.core.ports import RawCall, ToolSpec
+
+MENDED_CHARS_MAX: Final = 500_000  # mending looks at each character; what is longer is refused
+NAME_CHARS_MAX: Final = 128
+EXCERPT_CHARS_MAX: Final = 80
+WRAPPINGS_MAX: Final = 3  # JSON in a string in a fence …
+
+_FENCE: Final = "```"
+_WORD: Final = re.compile(r"[A-Za-z]{1,9}")
+_TAIL: Final = re.compile(r"\A(?:[\s}\])>;,.`]{0,40}|\s{0,9}</[\w:|-]{1,40}>\s{0,9})\Z")
+_WORDS: Final = {"True": "true", "False": "false", "None": "null"}
+_ESCAPES: Final = frozenset('"\\/bfnrtu')
+
+
+def repaired(raw: RawCall, known: Mapping[str, ToolSpec]) -> tuple[str, str, str]:
+    """(tool, arguments, fault): arguments are the text of a JSON object, always; the fault is
+    empty when the call can be made. What was valid is not touched."""
+    arguments, fault = _arguments(raw.arguments)
+    tool = _tool(raw.tool, known)
+    if tool is None:
+        return _storable(raw.tool[:NAME_CHARS_MAX]), arguments, _unknown(raw.tool, known)
+    return tool, arguments, fault
+
+
+def _tool(name: str, known: Mapping[str, ToolSpec]) -> str | None:
+    if name in known:
+        return name
+    plain = re.sub(r"[:#]\d{1,4}\Z", "", name.strip())  # some number their calls in the name
+    spellings = {_squeezed(plain), _squeezed(re.split(r"[.:/]", plain)[-1])} - {""}
+    fitting = [tool for tool in known if _squeezed(tool) in spellings]
+    return fitting[0] if len(fitting) == 1 else None
+
+
+def _squeezed(name: str) -> str:
+    return re.sub(r"[^a-z0-9]", "", name.lower())
+
+
+def _unknown(name: str, known: Mapping[str, ToolSpec]) -> str:
+    near = difflib.get_close_matches(name[:NAME_CHARS_MAX], known, n=3)
+    if near:
+        hint = f"The closest are: {', '.join(near)}."
+    else:
+        hint = f"There are: {', '.join(sorted(known))}." if known else "There are none."
+    return f"There is no tool named “{_excerpt(name)}”. {hint} Nothing was run."
+
+
+def _arguments(text: str) -> tuple[str, str]:
+    if _is_object(text):
+        return text, ""
+    if len(text) > MENDED_CHARS_MAX:
+        return "{}", (
+            f"The arguments were {len(text)} characters that are not a JSON object, so nothing "
+            "was run. Call the tool again; split what is long over several calls."
+        )
+    found, cut = _mended(text)
+    if found is not None:
+        return found, ""
+    if cut:
+        return "{}", (
+            f"The arguments were cut off before their end (… {_excerpt(text, end=True)}), so "
+            "nothing was run. Call the tool again; split what is long over several calls."
+        )
+    return "{}", (
+        f"The arguments were not a JSON object ({_excerpt(text)}), so nothing was run. "
+        "Call the tool again with valid JSON."
+    )
+
+
+def _mended(text: str) -> tuple[str | None, bool]:
+    """A JSON object that the text means, and whether the text ends too early."""
+    for _ in range(WRAPPINGS_MAX):
+        text = text.strip()
+        if text in ("", "null", "None"):
+            return "{}", False
+        if text.startswith(_FENCE) and text.endswith(_FENCE) and "\n" in text:
+            text = text.removesuffix(_FENCE).partition("\n")[2]
+            continue
+        inner = _string(text)
+        if inner is None:
+            break
+        text = inner
+    if _is_object(text):
+        return text, False
+    if not text.startswith("{"):
+        return None, False
+    relaxed, rest = _relaxed(text)
+    if rest is None:
+        return None, True
+    return (relaxed if _TAIL.match(rest) and _is_object(relaxed) else None), False
+
+
+def _relaxed(text: str) -> tuple[str, str | None]:
+    """Strict JSON out of loose JSON, up to where the first bracket closes, and what is behind.
+
+    Repairs commas before a closing bracket, Python's words and quotes, and raw control characters
+    and unknown escapes in strings. The rest is None when the text ends first.
+    """
+    out: list[str] = []
+    at, depth = 0, 0
+    while at < len(text):
+        char = text[at]
+        if char in "\"'":
+            string, at = _relaxed_string(text, at)
+            out.append(string)
+            continue
+        if word := _WORD.match(text, at):
+            out.append(_WORDS.get(word.group(), word.group()))
+            at = word.end()
+            continue
+        at += 1
+        if char in "{[":
+            depth += 1
+        elif char in "}]":
+            depth -= 1
+            _drop_comma(out)
+        out.append(char)
+        if depth == 0:
+            return "".join(out), text[at:]
+    return "".join(out), None
+
+
+def _relaxed_string(text: str, start: int) -> tuple[str, int]:
+    """The string that begins at `start`, strictly quoted, and where it ends."""
+    quote, at = text[start], start + 1
+    out = ['"']
+    while at < len(text) and text[at] != quote:
+        char = text[at]
+        if char == "\\" and at + 1 < len(text):
+            follows = text[at + 1]
+            if follows == "'":
+                out.append("'")
+            elif follows in _ESCAPES:
+                out.append(char + follows)
+            else:
+                out.append("\\\\" + _control(follows))
+            at += 2
+            continue
+        out.append('\\"' if char == '"' else _control(char))
+        at += 1
+    closed = at < len(text)
+    return "".join(out) + ('"' if closed else ""), at + 1
+
+
+def _control(char: str) -> str:
+    return f"\\u{ord(char):04x}" if char < " " else char
+
+
+def _drop_comma(out: list[str]) -> None:
+    for back in range(len(out) - 1, -1, -1):
+        if out[back] == ",":
+            del out[back]
+            return
+        if not out[back].isspace():
+            return
+
+
+def _is_object(text: str) -> bool:
+    try:
+        return isinstance(msgspec.json.decode(text), dict)
+    except (ValueError, RecursionError):
+        return False
+
+
+def _string(text: str) -> str | None:
+    """What is inside, when the text is one JSON string."""
+    if not text.startswith('"'):
+        return None
+    try:
+        value = msgspec.json.decode(text)
+    except (ValueError, RecursionError):
+        return None
+    return value if isinstance(value, str) else None
+
+
+def _excerpt(text: str, *, end: bool = False) -> str:
+    """One short line."""
+    part = text[-EXCERPT_CHARS_MAX:] if end else text[:EXCERPT_CHARS_MAX]
+    part = " ".join(_storable(part).split())
+    return part + "…" if len(text) > EXCERPT_CHARS_MAX and not end else part
+
+
+def _storable(text: str) -> str:
+    """Without the lone surrogates that no encoding takes."""
+    return text.encode("utf-8", "replace").decode()

@@ -1,0 +1,1 @@
+"""The terminal as a channel: one person at one machine, talking to a lane by its name."""

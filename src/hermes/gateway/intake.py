@@ -1,0 +1,40 @@
+"""First stop of every message: is it allowed, is it sound, is it written down?
+
+The channel acknowledges to its platform only after `accept` returns.
+"""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+from msgspec.structs import replace
+
+from hermes.core.errors import Rejected
+from hermes.core.ids import SessionId
+from hermes.core.messages import Inbound
+from hermes.core.ports import Accepted, Journal
+
+TEXT_CHARS_MAX = 100_000
+
+
+@dataclass(frozen=True, kw_only=True)
+class Intake:
+    journal: Journal
+    allowed: Callable[[Inbound], bool]
+    new_id: Callable[[], str]
+
+    async def accept(self, inbound: Inbound) -> Accepted:
+        """Raises Rejected for a stranger, and for a message that is none."""
+        if not self.allowed(inbound):
+            raise Rejected(f"{inbound.sender.id} is not known here")
+        text = clean(inbound.text)
+        if not text.strip() and not inbound.media:
+            raise Rejected("the message is empty")
+        if len(text) > TEXT_CHARS_MAX:
+            raise Rejected(f"the message is longer than {TEXT_CHARS_MAX:,} characters; send a file")
+        sound = replace(inbound, text=text)
+        return await self.journal.accept(sound, opens=SessionId(self.new_id()))
+
+
+def clean(text: str) -> str:
+    """What every store and every model can take: no NUL, no half of a surrogate pair."""
+    return text.replace("\0", "").encode("utf-8", "replace").decode("utf-8")

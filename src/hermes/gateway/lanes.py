@@ -1,0 +1,105 @@
+"""Sessions in this process's hands: folded state, the transcript as read so far, work in flight."""
+
+import asyncio
+from collections import OrderedDict
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+
+from hermes.core.events import Event
+from hermes.core.ids import SessionKey, TurnId
+from hermes.core.messages import Line
+from hermes.core.ports import Bench
+from hermes.core.projection import Commit
+from hermes.core.session import Session
+
+LANE_BYTES = 2_000
+LINE_BYTES = 400  # what a line costs beside its text
+
+
+@dataclass
+class Flight:
+    """One piece of work that waits for the world, and the turn that it is for."""
+
+    turn: TurnId
+    task: "asyncio.Task[tuple[Event, ...]]"
+    bench: Bench | None = None  # of a call
+    reached: bool = False  # a model has begun to answer
+
+
+@dataclass
+class Lane:
+    """One session that this process owns under `epoch`."""
+
+    session: Session
+    epoch: int
+    lines: list[Line] | None = None  # None: not read yet
+    flights: dict[object, Flight] = field(default_factory=dict)
+    bell: asyncio.Event = field(default_factory=asyncio.Event)
+    news: bool = False  # somebody else has written to the session
+    task: "asyncio.Task[None] | None" = None
+    snapshot_at: int = 0
+    bytes: int = LANE_BYTES
+
+    @property
+    def busy(self) -> bool:
+        return self.task is not None and not self.task.done()
+
+    def ring(self) -> None:
+        self.news = True
+        self.bell.set()
+
+    def read(self, lines: Sequence[Line]) -> None:
+        self.lines = list(lines)
+        self.bytes = LANE_BYTES + _cost(lines)
+
+    def record(self, commit: Commit) -> None:
+        """Our own commit: fold it, and read on where the view only grew."""
+        grown = [row.line for row in commit.rows]
+        if commit.after.view != self.session.view:
+            self.lines = None
+        elif self.lines is not None:
+            self.lines += grown
+            self.bytes += _cost(grown)
+        self.session = commit.after
+
+
+class Lanes:
+    """Bounded in bytes: what rests longest is forgotten first, and read again when needed."""
+
+    def __init__(self, bytes_max: int) -> None:
+        self._bytes_max = bytes_max
+        self._bytes = 0
+        self._counted: dict[SessionKey, int] = {}
+        self._lanes: OrderedDict[SessionKey, Lane] = OrderedDict()
+
+    def __len__(self) -> int:
+        return len(self._lanes)
+
+    def get(self, key: SessionKey) -> Lane | None:
+        return self._lanes.get(key)
+
+    def put(self, lane: Lane) -> None:
+        self._lanes[lane.session.key] = lane
+
+    def drop(self, key: SessionKey) -> None:
+        self._lanes.pop(key, None)
+        self._bytes -= self._counted.pop(key, 0)
+
+    def busy(self) -> list[Lane]:
+        return [lane for lane in self._lanes.values() if lane.busy]
+
+    def rested(self, lane: Lane) -> None:
+        """The lane has nothing to do; it is the youngest of those that rest."""
+        key = lane.session.key
+        self._bytes += lane.bytes - self._counted.get(key, 0)
+        self._counted[key] = lane.bytes
+        self._lanes.move_to_end(key)
+        while self._bytes > self._bytes_max:
+            oldest = next((k for k in self._counted if not self._lanes[k].flights), None)
+            if oldest is None:
+                return
+            self.drop(oldest)
+
+
+def _cost(lines: Sequence[Line]) -> int:
+    return sum(LINE_BYTES + len(line.text) for line in lines)

@@ -1,0 +1,168 @@
+"""From a decision to the events that make it true, as far as nobody has to be waited for.
+
+Pure: what a worker commits next is a value. Steps that only record something are taken together,
+so that the end of a turn, its replies and the cleared mark are one commit.
+"""
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+
+from hermes.core import events as e
+from hermes.core import step as s
+from hermes.core.errors import Refused
+from hermes.core.ids import ReplyId, SessionId, TurnId
+from hermes.core.messages import Call, Effect, Outcome, Reply, ReplyKind
+from hermes.core.ports import Command, Order
+from hermes.core.session import Session, fold, ref
+from hermes.core.transcript import LOST
+
+EVENTS_MAX = 200  # in one commit; more than that is a loop
+PARKED = "I stopped working on your last request:"
+RETRY = " Send /retry to try once more, or just write: a new conversation begins."
+REOPENED = "This is a new conversation. The one before is kept (/resume brings it back):"
+
+
+@dataclass(frozen=True, kw_only=True)
+class Launch:
+    """Work to begin once the plan is durable."""
+
+    turn: TurnId
+    call: Call
+    seek: bool = False
+
+
+@dataclass(frozen=True, kw_only=True)
+class Plan:
+    events: tuple[e.Event, ...]
+    launches: tuple[Launch, ...]
+    then: s.Rest | s.Wait | s.AskModel
+
+
+@dataclass(frozen=True, kw_only=True)
+class Planner:
+    rules: s.Rules
+    commands: Mapping[str, Command]
+    clock: Callable[[], float]
+    new_id: Callable[[], str]
+
+    def plan(
+        self, session: Session, arrived: Sequence[e.Event], *, epoch: int, reached: bool
+    ) -> Plan:
+        """Take in what arrived, then decide until something has to be waited for.
+
+        A result for a turn that was stopped meanwhile does not fit any more and is dropped.
+        """
+        events: list[e.Event] = []
+        launches: list[Launch] = []
+        for event in arrived:
+            try:
+                session = fold(session, event)
+            except Refused:
+                continue
+            events.append(event)
+        while len(events) < EVENTS_MAX:
+            step = s.next_step(session, self.rules, s.Moment(at=self.clock(), epoch=epoch))
+            if isinstance(step, s.Rest | s.Wait | s.AskModel):
+                return Plan(events=tuple(events), launches=tuple(launches), then=step)
+            for event in self._recorded(session, step, epoch=epoch, reached=reached):
+                session = fold(session, event)
+                events.append(event)
+            launches += _launches(step)
+        raise Refused(f"{session.key}: {EVENTS_MAX} events without an end")
+
+    def _recorded(
+        self, session: Session, step: s.Step, *, epoch: int, reached: bool
+    ) -> tuple[e.Event, ...]:
+        at = self.clock()
+        match step:
+            case s.RunCommand():
+                return self._obeyed(session, step, epoch=epoch, reached=reached)
+            case s.Reopen(why=why):
+                return (self._reopened(session, why),)
+            case s.StartTurn(messages=messages):
+                return (e.TurnStarted(TurnId(self.new_id()), messages, epoch, at),)
+            case s.Interrupt(turn=turn):
+                return (e.TurnInterrupted(turn, "interrupted", at, reached),)
+            case s.Steer(turn=turn, inbound=inbound):
+                return (e.TurnSteered(turn, ref(inbound), inbound.text, at),)
+            case s.MarkTurn(turn=turn):
+                return (e.TurnMarked(turn, "restart_interrupted", at),)
+            case s.ResumeTurn(turn=turn, messages=messages):
+                return (e.TurnResumed(turn, epoch, at, messages),)
+            case s.Suspend(why=why):
+                reply = _notice(session, f"{PARKED} {why}.{RETRY}")
+                return (e.SessionSuspended(why, at, reply),)
+            case _:
+                return self._in_turn(session, step, epoch)
+
+    def _in_turn(self, session: Session, step: s.Step, epoch: int) -> tuple[e.Event, ...]:
+        at = self.clock()
+        match step:
+            case s.AskPerson(turn=turn, call=call, why=why):
+                text = f"{why}\n{call.tool} {call.arguments}\n/approve or /deny"
+                question = _reply(session, ReplyId(f"{call.id}/question"), text, "question")
+                return (e.QuestionAsked(turn, call.id, question, at),)
+            case s.RefuseCall(turn=turn, call=call, why=why, denied=denied):
+                outcome = Outcome.DENIED if denied else Outcome.FAILED
+                return (e.CallEnded(turn, call.id, outcome, why, at),)
+            case s.RunCalls(turn=turn, calls=calls):
+                effect = self.rules.effect
+                return tuple(e.CallStarted(turn, c.id, effect(c), epoch, at) for c in calls)
+            case s.SeekCall(turn=turn, call=call):
+                return (e.CallStarted(turn, call.id, Effect.EFFECT, epoch, at),)
+            case s.SettleCall(turn=turn, call=call):
+                return (e.CallEnded(turn, call.id, Outcome.UNKNOWN, LOST, at),)
+            case s.Finish(turn=turn, text=text):
+                answer = _reply(session, ReplyId(f"{turn}/0"), text, "answer")
+                return (e.TurnEnded(turn, "answered", at, (answer,)),)
+            case _:
+                raise Refused(f"{type(step).__name__} is not recorded but performed")
+
+    def _obeyed(
+        self, session: Session, step: s.RunCommand, *, epoch: int, reached: bool
+    ) -> tuple[e.Event, ...]:
+        order = Order(
+            session=session,
+            inbound=step.inbound,
+            argument=step.inbound.text.partition(" ")[2].strip(),
+            at=self.clock(),
+            epoch=epoch,
+            reached=reached,
+            new_session=lambda: SessionId(self.new_id()),
+        )
+        obeyed = self.commands[step.name].run(order)
+        done = e.CommandRun(ref(step.inbound), self.clock(), obeyed.replies)
+        return (*obeyed.events, done)
+
+    def _reopened(self, session: Session, why: str) -> e.SessionReset:
+        address = session.waiting[0].address
+        notice = Reply(
+            id=ReplyId(f"{session.id}/{session.position}"),
+            session=session.key,
+            address=address,
+            text=f"{REOPENED} {why}.",
+            kind="notice",
+        )
+        return e.SessionReset(SessionId(self.new_id()), why, self.clock(), replies=(notice,))
+
+
+def _launches(step: s.Step) -> tuple[Launch, ...]:
+    match step:
+        case s.RunCalls(turn=turn, calls=calls):
+            return tuple(Launch(turn=turn, call=call) for call in calls)
+        case s.SeekCall(turn=turn, call=call):
+            return (Launch(turn=turn, call=call, seek=True),)
+        case _:
+            return ()
+
+
+def _notice(session: Session, text: str) -> tuple[Reply, ...]:
+    id_ = ReplyId(f"{session.id}/{session.position}")
+    return (_reply(session, id_, text, "notice"),)
+
+
+def _reply(session: Session, id_: ReplyId, text: str, kind: ReplyKind) -> Reply:
+    turn = session.turn
+    if turn is None:
+        raise Refused("there is nobody to reply to")
+    return Reply(id=id_, session=session.key, address=turn.address, text=text, kind=kind)

@@ -1,0 +1,152 @@
+"""The gateway: messages in, sessions forward, replies out. A few small loops over one store."""
+
+import asyncio
+import logging
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from dataclasses import dataclass, field
+
+from hermes.core.errors import Fenced
+from hermes.core.ids import NodeId, SessionKey
+from hermes.core.messages import Inbound
+from hermes.core.ports import Accepted, Claim, Store
+from hermes.core.session import Running
+from hermes.gateway.delivery import Delivery
+from hermes.gateway.intake import Intake
+from hermes.gateway.lanes import Lane, Lanes
+from hermes.gateway.supervise import keep_running, survived
+from hermes.gateway.worker import Worker
+
+CLAIMS_MAX = 200
+WAKE_S = 5.0
+AGAIN_S = 1.0
+
+log = logging.getLogger("hermes.gateway")
+
+
+@dataclass(kw_only=True)
+class Gateway:
+    store: Store
+    intake: Intake
+    worker: Worker
+    delivery: Delivery
+    node: NodeId
+    lanes: Lanes
+    beat_s: float
+    outgoing: asyncio.Event = field(default_factory=asyncio.Event)
+
+    async def accept(self, inbound: Inbound) -> Accepted:
+        """Durable when this returns; the session moves on by itself then."""
+        accepted = await self.intake.accept(inbound)
+        if accepted.fresh:
+            await self.dispatch(accepted.key)
+        return accepted
+
+    async def dispatch(self, key: SessionKey) -> None:
+        """There is news for a session: whoever owns it looks; if nobody does, we take it."""
+        lane = self.lanes.get(key)
+        if lane is not None:
+            self._wake(lane)
+            return
+        for claim in await self.store.journal.claim(self.node, limit=1, only=key):
+            await self._begin(claim)
+
+    @asynccontextmanager
+    async def joined(self) -> AsyncIterator[None]:
+        """Alive in the eyes of others for as long as the block runs."""
+        await self.store.nodes.join(self.node)
+        async with asyncio.TaskGroup() as group:
+            beating = group.create_task(keep_running("beat", self._beat))
+            try:
+                yield
+            finally:
+                beating.cancel()
+
+    async def run(self) -> None:
+        """Everything, until cancelled."""
+        async with self.joined(), asyncio.TaskGroup() as loops:
+            loops.create_task(keep_running("claim", self._claim))
+            loops.create_task(keep_running("delivery", self._deliver))
+
+    async def settle(self, key: SessionKey) -> None:
+        """One session until it rests, and its replies. Others are left to whoever runs them."""
+        await self.delivery.flush(only=key)
+        await self.dispatch(key)
+        while not await self._rested(key):
+            await self.store.nodes.wake(AGAIN_S)
+            await self.dispatch(key)
+        while await self.delivery.flush(only=key):
+            pass
+
+    async def _rested(self, key: SessionKey) -> bool:
+        """By our own worker, or by what the journal says when another process has the session."""
+        lane = self.lanes.get(key)
+        if lane is not None:
+            while lane.task is not None and lane.busy:
+                await asyncio.wait({lane.task})
+            return True
+        session = await self.store.journal.load(key)
+        return not session.waiting and not isinstance(session.phase, Running)
+
+    async def claim_all(self) -> int:
+        """Sessions that have something to do and that nobody alive works on. Returns how many."""
+        journal = self.store.journal
+        claims = [
+            *await journal.owned(self.node, limit=CLAIMS_MAX),
+            *await journal.claim(self.node, limit=CLAIMS_MAX),
+        ]
+        for claim in claims:
+            await self._begin(claim)
+        return len(claims)
+
+    async def _begin(self, claim: Claim) -> None:
+        lane = self.lanes.get(claim.key)
+        if lane is None or lane.epoch != claim.epoch:
+            fresh = await self.worker.open(claim)
+            lane = self.lanes.get(claim.key)  # somebody may have been quicker
+            if lane is None or lane.epoch != claim.epoch:
+                lane = fresh
+                self.lanes.put(lane)
+        self._wake(lane)
+
+    def _wake(self, lane: Lane) -> None:
+        lane.ring()
+        if not lane.busy:
+            work = survived(lambda: self._advance(lane), lambda error: self._lost(lane, error))
+            lane.task = asyncio.create_task(work)
+
+    async def _advance(self, lane: Lane) -> None:
+        await self.worker.advance(lane)
+        self.lanes.rested(lane)
+        self.outgoing.set()
+
+    async def _lost(self, lane: Lane, error: Exception) -> None:
+        """Forget the session; a later claim reads it anew, under another epoch."""
+        key = lane.session.key
+        if self.lanes.get(key) is lane:
+            self.lanes.drop(key)
+        if not isinstance(error, Fenced):
+            log.error("%s stopped: %s", key, error, exc_info=error)
+            await self.store.journal.release([key], node=self.node)
+
+    async def _beat(self) -> None:
+        alive = True
+        while alive:
+            await asyncio.sleep(self.beat_s)
+            alive = await self.store.nodes.beat(self.node)
+        raise Fenced(f"node {self.node} was taken for dead while it slept")
+
+    async def _claim(self) -> None:
+        while True:
+            while await self.claim_all() == CLAIMS_MAX:
+                pass
+            await self.store.nodes.wake(WAKE_S)
+
+    async def _deliver(self) -> None:
+        while True:
+            self.outgoing.clear()
+            await self.delivery.flush()
+            try:
+                await asyncio.wait_for(self.outgoing.wait(), AGAIN_S)
+            except TimeoutError:
+                continue

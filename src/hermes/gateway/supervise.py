@@ -1,0 +1,62 @@
+"""The one place that may catch everything: a fault in one session or loop stays there and is told.
+
+A loop that dies is started again, each time a little later; one that keeps dying ends the process.
+"""
+
+import asyncio
+import logging
+from collections.abc import Awaitable, Callable, Coroutine
+from typing import TypeVar
+
+from hermes.core.errors import Fenced, StoreBusy, StoreFailed, StoreFull
+
+T = TypeVar("T")
+
+RESTARTS_MAX = 5
+PAUSE_S = 0.2
+BUSY_PAUSE_S = 1.0
+STEADY_S = 60.0
+
+log = logging.getLogger("hermes.gateway")
+
+
+async def outcome(work: Callable[[], Awaitable[T]], broken: Callable[[Exception], T]) -> T:
+    """The work's result, or what `broken` makes of a fault that nobody foresaw."""
+    try:
+        return await work()
+    except Exception as error:
+        log.exception("a step broke")
+        return broken(error)
+
+
+async def survived(
+    work: Callable[[], Awaitable[None]], lost: Callable[[Exception], Awaitable[None]]
+) -> None:
+    """For one session's worker: its end must not touch another session."""
+    try:
+        await work()
+    except Exception as error:
+        await lost(error)
+
+
+async def keep_running(name: str, loop: Callable[[], Coroutine[None, None, None]]) -> None:
+    """Run a loop that should never end. A full or locked disk is waited for; a store that is
+    damaged, or a node that was taken for dead, ends the process."""
+    restarts = 0
+    while True:
+        began = asyncio.get_running_loop().time()
+        try:
+            return await loop()
+        except (StoreBusy, StoreFull) as passing:
+            log.warning("the %s loop waits: %s", name, passing)
+            await asyncio.sleep(BUSY_PAUSE_S)
+        except (StoreFailed, Fenced):
+            raise
+        except Exception:
+            if asyncio.get_running_loop().time() - began > STEADY_S:
+                restarts = 0
+            restarts += 1
+            log.exception("the %s loop died (%d of %d)", name, restarts, RESTARTS_MAX)
+            if restarts >= RESTARTS_MAX:
+                raise
+            await asyncio.sleep(PAUSE_S * 2**restarts)

@@ -1,0 +1,123 @@
+"""Every setting, its type, its limits and its default. docs/CONFIGURATION.md says what each is for.
+
+A default here is what a home without a config.yaml gets, so nothing has to be set to begin.
+"""
+
+from collections.abc import Mapping
+from typing import Annotated, Literal
+
+from msgspec import Meta, Struct
+
+YEAR_S = 366 * 24 * 3600
+
+Seconds = Annotated[float, Meta(ge=0, le=YEAR_S, description="a number of seconds, 0 or more")]
+Wait = Annotated[float, Meta(gt=0, le=YEAR_S, description="a number of seconds above 0")]
+Count = Annotated[int, Meta(ge=1, le=10**12, description="a whole number, 1 or more")]
+Url = Annotated[str, Meta(pattern="^(https?://.+)?$", description="a URL: http://… or https://…")]
+StoreUrl = Annotated[
+    str, Meta(pattern="^(sqlite|postgres(ql)?://.+)$", description="sqlite or postgresql://…")
+]
+
+
+class Section(Struct, frozen=True, kw_only=True):
+    """A mapping of the file. Its keys are the fields, no others."""
+
+
+class Timeouts(Section, frozen=True, kw_only=True):
+    connect_s: Wait = 10.0
+    first_token_s: Wait = 300.0
+    silence_s: Wait = 120.0
+
+
+class Fallback(Section, frozen=True, kw_only=True):
+    """One model: who serves it, where, and how it is asked."""
+
+    provider: str = ""
+    name: str = ""
+    base_url: Url = ""
+    api_key: str = ""
+    context_length: Count | None = None
+    timeouts: Timeouts = Timeouts()
+    headers: Mapping[str, str] = {}
+    extra_body: Mapping[str, object] = {}
+
+    def __repr__(self) -> str:
+        return f"{type(self).__name__}({self.provider}:{self.name})"
+
+
+class Model(Fallback, frozen=True, kw_only=True):
+    """The model that is asked first, and those that are asked when it cannot be."""
+
+    fallbacks: tuple[Fallback, ...] = ()
+
+    def __repr__(self) -> str:
+        return f"Model({self.provider}:{self.name})"
+
+
+class Resume(Section, frozen=True, kw_only=True):
+    auto: bool = True
+    freshness_s: Seconds = 3600.0
+    attempts_max: Annotated[int, Meta(ge=1, le=100, description="a whole number, 1 to 100")] = 3
+
+
+class GatewaySection(Section, frozen=True, kw_only=True):
+    drain_timeout_s: Seconds = 60.0
+    busy: Literal["queue", "interrupt", "steer"] = "queue"
+    resume: Resume = Resume()
+
+
+class SessionsSection(Section, frozen=True, kw_only=True):
+    on_stop: Literal["keep", "reset"] = "keep"
+
+
+class ApprovalsSection(Section, frozen=True, kw_only=True):
+    mode: Literal["ask", "allow", "deny"] = "ask"
+
+
+class TerminalSection(Section, frozen=True, kw_only=True):
+    """Without a workdir, each face of the program takes the one that fits it."""
+
+    backend: Literal["local"] = "local"
+    workdir: str | None = None
+    sandbox: Literal["auto", "none"] = "auto"
+    timeout_s: Wait = 180.0
+
+
+class StoreSection(Section, frozen=True, kw_only=True):
+    url: StoreUrl = "sqlite"
+
+    def __repr__(self) -> str:
+        return f"StoreSection({self.url.partition(':')[0]})"
+
+
+class AgentSection(Section, frozen=True, kw_only=True):
+    steps_max: Count = 90
+    tokens_max: Count = 4_000_000
+
+
+class Settings(Section, frozen=True, kw_only=True):
+    """All of it. `platforms` stays as it was written: each channel reads its own part."""
+
+    model: Model = Model()
+    gateway: GatewaySection = GatewaySection()
+    sessions: SessionsSection = SessionsSection()
+    approvals: ApprovalsSection = ApprovalsSection()
+    terminal: TerminalSection = TerminalSection()
+    store: StoreSection = StoreSection()
+    agent: AgentSection = AgentSection()
+    platforms: Mapping[str, Mapping[str, object]] = {}
+    secrets: Mapping[str, str] = {}  # .env under the process's environment; never printed
+    notices: tuple[str, ...] = ()  # what the person should hear about reading all this
+
+    def __repr__(self) -> str:
+        return f"Settings({self.model!r}, {self.store!r})"
+
+
+NOT_SET = frozenset({"secrets", "notices"})  # fields of Settings that no file may contain
+_SECRET = ("key", "token", "secret", "password")
+
+
+def is_secret(path: tuple[str, ...]) -> bool:
+    """Is the value at this path one that nobody may see on a screen or in a log?"""
+    name = path[-1].lower() if path else ""
+    return name.endswith(_SECRET) or "headers" in path[:-1]

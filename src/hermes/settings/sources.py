@@ -1,0 +1,185 @@
+"""Where settings come from, each read into plain values: config.yaml, .env and the environment."""
+
+import re
+import stat
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+
+import msgspec
+
+from hermes.core.errors import Misconfigured
+from hermes.settings.check import is_text_at
+from hermes.settings.shape import is_secret
+
+BYTES_MAX = 1_000_000
+PREFIX = "HERMES_"
+_NAME = re.compile(r"(?:export\s+)?([A-Za-z_][A-Za-z0-9_]*)\s*=\s*(.*)")
+_QUOTED = re.compile(r"""'([^']*)'\s*(?:#.*)?|"((?:[^"\\]|\\.)*)"\s*(?:#.*)?""")
+_ESCAPED = {"n": "\n", "t": "\t", "r": "\r"}
+_MARK = re.compile(r"line (\d+), column (\d+)")
+_WHOLE, _FRACTION = re.compile(r"[-+]?(0|[1-9]\d*)"), re.compile(r"[-+]?\d+\.\d*([eE][-+]?\d+)?")
+_EDIT = "Run: hermes config edit"
+_WORDS: Mapping[str, object] = {"true": True, "false": False, "null": None, "~": None, "": None}
+
+
+def read_text(path: Path) -> str:
+    """Empty when there is no such file. Raises Misconfigured when there is one and it is none."""
+    try:
+        with path.open("rb") as file:
+            raw = file.read(BYTES_MAX + 1)
+        if len(raw) > BYTES_MAX:
+            raise Misconfigured(str(path), "is larger than 1 MB", "Shorten it")
+        return raw.decode("utf-8-sig")
+    except FileNotFoundError:
+        return ""
+    except OSError as refused:
+        problem = f"cannot be read ({refused.strerror})"
+        raise Misconfigured(str(path), problem, f"Run: ls -l {path}") from refused
+    except UnicodeDecodeError as broken:
+        problem = f"is not UTF-8 text at byte {broken.start}"
+        raise Misconfigured(str(path), problem, "Save it as UTF-8") from broken
+
+
+def read_config(path: Path) -> Mapping[str, object]:
+    """The file as plain values. Raises Misconfigured with the place where it is broken."""
+    text = read_text(path)
+    if not text.strip():
+        return {}
+    try:
+        tree: object = msgspec.yaml.decode(text)
+    except (msgspec.DecodeError, ValueError, RecursionError) as broken:
+        raise Misconfigured(str(path), _yaml_problem(str(broken)), _EDIT) from broken
+    if tree is None:
+        return {}
+    if not isinstance(tree, Mapping):
+        raise Misconfigured(str(path), "is not a file of `section:` lines", _EDIT)
+    for line, key in repeated(text):
+        raise Misconfigured(key, f"is in {path.name} twice, again in line {line}", _EDIT)
+    return tree
+
+
+def repeated(text: str) -> Iterator[tuple[int, str]]:
+    """Keys of the first two levels that come a second time: YAML would silently take the last."""
+    seen: set[str] = set()
+    section, indent = "", 0
+    for number, line in enumerate(text.splitlines(), start=1):
+        found = re.match(r"( *)([A-Za-z_][\w-]*) *:(?: |$)", line)
+        if found is None:
+            continue
+        depth, name = len(found[1]), found[2]
+        if depth == 0:
+            section, indent, key = name, 0, name
+        elif depth == (indent or depth):
+            indent, key = depth, f"{section}.{name}"
+        else:
+            continue
+        if key in seen:
+            yield number, key
+        seen.add(key)
+
+
+def read_secrets(path: Path) -> tuple[dict[str, str], list[Misconfigured]]:
+    """KEY=VALUE lines. A line that is none is reported, and the others still count."""
+    values: dict[str, str] = {}
+    problems: list[Misconfigured] = []
+    for number, line in enumerate(read_text(path).splitlines(), start=1):
+        if not line.strip() or line.lstrip().startswith("#"):
+            continue
+        found = _NAME.fullmatch(line.strip())
+        value = _unquoted(found[2]) if found else None
+        if found is None or value is None:
+            what = "has a quote that does not end" if found else "is not NAME=VALUE"
+            problems.append(Misconfigured(f"{path}, line {number}", what, "Edit that line"))
+        else:
+            values[found[1]] = value
+    return values, problems
+
+
+def close_to_others(path: Path) -> str:
+    """Take a file of secrets away from everybody else; says so when that was needed."""
+    try:
+        mode = stat.S_IMODE(path.stat().st_mode)
+        if not mode & 0o077:
+            return ""
+        path.chmod(0o600)
+    except FileNotFoundError:
+        return ""
+    except OSError as refused:
+        return f"{path} can be read by others and could not be closed ({refused.strerror})"
+    return f"{path} could be read by others (mode {mode:04o}); only you can read it now"
+
+
+def overrides(environ: Mapping[str, str]) -> tuple[dict[str, object], dict[str, str]]:
+    """HERMES_SECTION__KEY variables as a tree, and which variable each path came from."""
+    tree: dict[str, object] = {}
+    origins: dict[str, str] = {}
+    for variable in sorted(environ):
+        name = variable.removeprefix(PREFIX)
+        if name == variable or "__" not in name.strip("_"):
+            continue
+        path = tuple(name.lower().split("__"))
+        origins[".".join(path)] = variable
+        node = tree
+        for part in path[:-1]:
+            deeper = node.setdefault(part, {})
+            if not isinstance(deeper, dict):
+                deeper = node[part] = {}
+            node = deeper
+        node[path[-1]] = value_at(path, environ[variable])
+    return tree, origins
+
+
+def value_at(path: tuple[str, ...], text: str) -> object:
+    """What a text on a command line or in a variable means for the setting at this path."""
+    return text if is_text_at(path) or is_secret(path) else scalar(text)
+
+
+def scalar(text: str) -> object:
+    """As YAML would read it, without its surprises: `off` and `010` stay texts."""
+    word = text.strip()
+    if word.lower() in _WORDS:
+        return _WORDS[word.lower()]
+    if _WHOLE.fullmatch(word):
+        return int(word)
+    if _FRACTION.fullmatch(word):
+        return float(word)
+    if word[0] in "[{":
+        try:
+            return msgspec.yaml.decode(word)
+        except msgspec.DecodeError:
+            return text
+    return text
+
+
+def merged(below: Mapping[str, object], above: Mapping[str, object]) -> dict[str, object]:
+    """Both trees in one; where they meet, `above` wins."""
+    tree = dict(below)
+    for key, value in above.items():
+        under = tree.get(key)
+        if isinstance(under, Mapping) and isinstance(value, Mapping):
+            tree[key] = merged(under, value)
+        else:
+            tree[key] = value
+    return tree
+
+
+def _yaml_problem(message: str) -> str:
+    """One line from the parser's several: the last place it names, and what it says of it."""
+    marks = _MARK.findall(message)
+    said = [line.strip() for line in message.splitlines() if not line.lstrip().startswith("in ")]
+    where = f" at line {marks[-1][0]}, column {marks[-1][1]}" if marks else ""
+    what = re.sub(r", line \d+, column \d+", "", said[-1]) if said else ""
+    return f"is not valid YAML{where} ({what})"
+
+
+def _unquoted(text: str) -> str | None:
+    """The value of a NAME=VALUE line; None when a quote does not end."""
+    if text[:1] in ("'", '"'):
+        found = _QUOTED.fullmatch(text)
+        if found is None:
+            return None
+        plain, escaped = found.groups()
+        if plain is not None:
+            return str(plain)
+        return re.sub(r"\\(.)", lambda m: _ESCAPED.get(m[1], m[1]), escaped)
+    return re.split(r"\s+#", text, maxsplit=1)[0].strip()
