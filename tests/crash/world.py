@@ -1,0 +1,168 @@
+"""A small world whose every touch is counted: three tools, a model, a platform, one message.
+
+Files stand for the outside: they are what a restart cannot take back.
+"""
+
+import asyncio
+import json
+import time
+from collections.abc import Awaitable, Callable, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from hermes.app import Parts, build
+from hermes.core.ids import MessageId, session_key
+from hermes.core.messages import Address, Effect, Inbound, Media, Person, Reply
+from hermes.core.ports import (
+    Answer,
+    Bench,
+    Manifest,
+    RawCall,
+    Request,
+    Tool,
+    ToolResult,
+    ToolSpec,
+)
+from hermes.core.signals import Watch
+from hermes.core.step import ResumeRules
+from hermes.gateway.service import Gateway
+from hermes.stores.sqlite import open_sqlite
+from tests.crash.fuse import VFS, Fuse, FusedVFS
+
+KEY = session_key("wire", "dm", "1")
+CLASSES = {"look": Effect.READ, "tidy": Effect.IDEMPOTENT, "pay": Effect.EFFECT}
+SCRIPT: tuple[tuple[str, ...], ...] = (("look", "look", "pay", "tidy"), ("pay", "look"), ())
+NOTE = "[Note by Hermes"
+
+
+@dataclass(frozen=True, kw_only=True)
+class Case:
+    """One life of a process. `on_doubt` is what the platform can do about a repeat."""
+
+    home: Path
+    fuse: Fuse
+    on_doubt: str = "same_key"
+    messages: int = 1
+
+
+def say(number: int) -> Inbound:
+    return Inbound(
+        id=MessageId(str(number)),
+        account="wire",
+        session=KEY,
+        sender=Person(id="1"),
+        address=Address(platform="wire", chat="1"),
+        text=f"please {number}",
+        at=1_000.0 + number,
+    )
+
+
+def note(path: Path, value: object) -> None:
+    with path.open("a", encoding="utf-8") as file:
+        file.write(json.dumps(value) + "\n")
+
+
+def notes(path: Path) -> list[str]:
+    if not path.exists():
+        return []
+    return [json.loads(line) for line in path.read_text(encoding="utf-8").splitlines()]
+
+
+def tool(case: Case, name: str) -> Tool:
+    async def run(bench: Bench) -> ToolResult:
+        mine = case.fuse.reach(f"tool {name}")
+        note(case.home / f"{name}.ran", bench.call.id)
+        case.fuse.leave(mine)
+        await asyncio.sleep(0)
+        return ToolResult(text=f"{name} did {bench.call.id}")
+
+    return Tool(
+        spec=ToolSpec(name=name, description=name, parameters='{"type":"object"}'),
+        check=lambda _arguments: "",
+        effect=lambda _arguments: CLASSES[name],
+        run=run,
+    )
+
+
+@dataclass(frozen=True, kw_only=True)
+class Model:
+    """Asks for the script's calls one step after the other, by what the request shows."""
+
+    case: Case
+    name: str = "scripted:world"
+
+    async def ask(self, request: Request, watch: Watch) -> Answer:
+        mine = self.case.fuse.reach("model")
+        text = "\n".join(line.text for line in request.lines)
+        note(self.case.home / "asked", [text.count(NOTE), len(request.lines)])
+        self.case.fuse.leave(mine)
+        last = max(n for n, line in enumerate(request.lines) if line.role == "user")
+        step = len([line for line in request.lines[last:] if line.role == "assistant"])
+        calls = SCRIPT[step]
+        said = request.lines[last].text.rsplit("\n\n", 1)[-1]
+        return Answer(
+            text="" if calls else f"done: {said}", calls=tuple(RawCall(c, "{}") for c in calls)
+        )
+
+
+@dataclass(frozen=True, kw_only=True)
+class Wire:
+    """A platform that remembers what it was sent, and, if it knows keys, under which key."""
+
+    case: Case
+
+    @property
+    def manifest(self) -> Manifest:
+        keyed = self.case.on_doubt == "same_key"
+        return Manifest(name="wire", on_doubt="same_key" if keyed else "mark_repeat")
+
+    def render(self, text: str) -> Sequence[str]:
+        half = len(text) // 2
+        return (text[:half], text[half:])
+
+    async def send(self, reply: Reply, chunk: str, *, key: str) -> str:
+        mine = self.case.fuse.reach("send")
+        note(self.case.home / "sent", [key, chunk])
+        self.case.fuse.leave(mine)
+        return key
+
+
+class NoMedia:
+    async def put(self, content: bytes, media_type: str, name: str) -> Media:
+        return Media(digest="0", media_type=media_type, name=name)
+
+    async def get(self, media: Media) -> bytes | None:
+        return None
+
+
+async def live(case: Case) -> None:
+    """One start: the platform delivers what it never saw acknowledged; everything moves."""
+    files = FusedVFS(case.fuse)  # lives as long as the database is open
+    store = await open_sqlite(case.home / "hermes.db", clock=time.time, vfs=VFS)
+    gateway = build(
+        Parts(
+            store=store,
+            provider=Model(case=case),
+            tools=[tool(case, name) for name in CLASSES],
+            channels=[Wire(case=case)],
+            media=NoMedia(),
+            resume=ResumeRules(attempts_max=50),
+        )
+    )
+    async with gateway.joined():
+        await receive(case, gateway)
+        await gateway.settle(KEY)
+    await store.upkeep.close()
+    files.unregister()
+    case.fuse.write_trace()
+
+
+async def receive(case: Case, gateway: Gateway) -> None:
+    known = notes(case.home / "acknowledged")
+    for number in range(1, case.messages + 1):
+        if number not in known:
+            await gateway.accept(say(number))
+            note(case.home / "acknowledged", number)
+
+
+Life = Callable[[Case], Awaitable[None]]
