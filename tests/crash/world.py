@@ -135,10 +135,10 @@ class NoMedia:
         return None
 
 
-async def live(case: Case) -> None:
+async def live(case: Case, *, vfs: str = VFS) -> None:
     """One start: the platform delivers what it never saw acknowledged; everything moves."""
     files = FusedVFS(case.fuse)  # lives as long as the database is open
-    store = await open_sqlite(case.home / "hermes.db", clock=time.time, vfs=VFS)
+    store = await open_sqlite(case.home / "hermes.db", clock=time.time, vfs=vfs)
     gateway = build(
         Parts(
             store=store,
@@ -149,11 +149,13 @@ async def live(case: Case) -> None:
             resume=ResumeRules(attempts_max=50),
         )
     )
-    async with gateway.joined():
-        await receive(case, gateway)
-        await gateway.settle(KEY)
-    await store.upkeep.close()
-    files.unregister()
+    try:
+        async with gateway.joined():
+            await receive(case, gateway)
+            await gateway.settle(KEY)
+    finally:
+        await store.upkeep.close()
+        files.unregister()
     case.fuse.write_trace()
 
 

@@ -115,7 +115,7 @@ def open_sim(path: Path, clock: Callable[[], float], door: Door) -> SimStore:
     store = Store(
         journal=Faulty(SqliteJournal(writer, reader, nodes, clock), door),
         nodes=Faulty(nodes, door),
-        outbox=Faulty(SqliteOutbox(writer, reader), door),
+        outbox=Faulty(SqliteOutbox(writer, reader, clock), door),
         library=SqliteLibrary(writer, reader, nodes),
         upkeep=SqliteUpkeep(writer, reader, nodes),
     )

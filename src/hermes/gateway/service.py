@@ -6,7 +6,7 @@ from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
 
-from hermes.core.errors import Fenced
+from hermes.core.errors import Fenced, StoreFailed
 from hermes.core.ids import NodeId, SessionKey
 from hermes.core.messages import Inbound
 from hermes.core.ports import Accepted, Claim, Store
@@ -14,7 +14,7 @@ from hermes.core.session import Running
 from hermes.gateway.delivery import Delivery
 from hermes.gateway.intake import Intake
 from hermes.gateway.lanes import Lane, Lanes
-from hermes.gateway.supervise import keep_running, survived
+from hermes.gateway.supervise import beside, keep_running, survived
 from hermes.gateway.worker import Worker
 
 CLAIMS_MAX = 200
@@ -34,6 +34,7 @@ class Gateway:
     lanes: Lanes
     beat_s: float
     outgoing: asyncio.Event = field(default_factory=asyncio.Event)
+    failure: StoreFailed | None = None  # the last one that ended a session's work
 
     async def accept(self, inbound: Inbound) -> Accepted:
         """Durable when this returns; the session moves on by itself then."""
@@ -55,24 +56,24 @@ class Gateway:
     async def joined(self) -> AsyncIterator[None]:
         """Alive in the eyes of others for as long as the block runs."""
         await self.store.nodes.join(self.node)
-        async with asyncio.TaskGroup() as group:
-            beating = group.create_task(keep_running("beat", self._beat))
-            try:
-                yield
-            finally:
-                beating.cancel()
+        async with beside(keep_running("beat", self._beat)):
+            yield
 
     async def run(self) -> None:
         """Everything, until cancelled."""
-        async with self.joined(), asyncio.TaskGroup() as loops:
-            loops.create_task(keep_running("claim", self._claim))
-            loops.create_task(keep_running("delivery", self._deliver))
+        async with self.joined(), beside(keep_running("delivery", self._deliver)):
+            await keep_running("claim", self._claim)
 
     async def settle(self, key: SessionKey) -> None:
-        """One session until it rests, and its replies. Others are left to whoever runs them."""
+        """One session until it rests, and its replies. Others are left to whoever runs them.
+
+        Raises a StoreFailed when the session cannot go on because nothing can be written.
+        """
         await self.delivery.flush(only=key)
         await self.dispatch(key)
         while not await self._rested(key):
+            if self.failure is not None:
+                raise self.failure
             await self.store.nodes.wake(AGAIN_S)
             await self.dispatch(key)
         while await self.delivery.flush(only=key):
@@ -80,11 +81,10 @@ class Gateway:
 
     async def _rested(self, key: SessionKey) -> bool:
         """By our own worker, or by what the journal says when another process has the session."""
-        lane = self.lanes.get(key)
-        if lane is not None:
-            while lane.task is not None and lane.busy:
-                await asyncio.wait({lane.task})
-            return True
+        while (lane := self.lanes.get(key)) is not None:
+            if lane.task is None or lane.task.done():
+                return True
+            await asyncio.wait({lane.task})
         session = await self.store.journal.load(key)
         return not session.waiting and not isinstance(session.phase, Running)
 
@@ -125,9 +125,17 @@ class Gateway:
         key = lane.session.key
         if self.lanes.get(key) is lane:
             self.lanes.drop(key)
+        if isinstance(error, StoreFailed):
+            self.failure = error
         if not isinstance(error, Fenced):
             log.error("%s stopped: %s", key, error, exc_info=error)
+            await self._released(key)
+
+    async def _released(self, key: SessionKey) -> None:
+        try:
             await self.store.journal.release([key], node=self.node)
+        except StoreFailed as failure:
+            log.warning("%s stays ours until the store can be written to: %s", key, failure)
 
     async def _beat(self) -> None:
         alive = True

@@ -5,7 +5,8 @@ A loop that dies is started again, each time a little later; one that keeps dyin
 
 import asyncio
 import logging
-from collections.abc import Awaitable, Callable, Coroutine
+from collections.abc import AsyncIterator, Awaitable, Callable, Coroutine
+from contextlib import asynccontextmanager
 from typing import TypeVar
 
 from hermes.core.errors import Fenced, StoreBusy, StoreFailed, StoreFull
@@ -60,3 +61,22 @@ async def keep_running(name: str, loop: Callable[[], Coroutine[None, None, None]
             if restarts >= RESTARTS_MAX:
                 raise
             await asyncio.sleep(PAUSE_S * 2**restarts)
+
+
+@asynccontextmanager
+async def beside(loop: Coroutine[None, None, None]) -> AsyncIterator[None]:
+    """Run a loop beside the block. When the loop dies, the block ends with the loop's error."""
+    block = asyncio.current_task()
+    assert block is not None, "there is no task to end"
+    running = asyncio.create_task(loop)
+    running.add_done_callback(lambda done: None if done.cancelled() else block.cancel())
+    try:
+        yield
+    except asyncio.CancelledError:
+        if not running.done() or running.cancelled():
+            raise
+        block.uncancel()
+        await running
+    finally:
+        running.cancel()
+        await asyncio.wait({running})

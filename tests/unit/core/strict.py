@@ -1,6 +1,7 @@
 """The strictest provider one can think of, as a checker."""
 
 from collections.abc import Sequence
+from itertools import pairwise
 
 from hermes.core.ids import CallId
 from hermes.core.messages import Line
@@ -9,12 +10,16 @@ from hermes.core.messages import Line
 def faults(lines: Sequence[Line]) -> list[str]:
     """What such a provider would refuse; empty when it would take the conversation."""
     found = [f"begins with {line.role}" for line in lines[:1] if line.role != "user"]
-    for before, line in zip(lines, lines[1:], strict=False):
-        if line.role == before.role and line.role != "tool":
-            found.append(f"two {line.role} lines in a row")
-    for line in lines:
-        if line.role != "tool" and not line.text.strip() and not line.calls and not line.media:
-            found.append(f"a blank {line.role} line")
+    found += (
+        f"two {line.role} lines in a row"
+        for before, line in pairwise(lines)
+        if line.role == before.role and line.role != "tool"
+    )
+    found += (
+        f"a blank {line.role} line"
+        for line in lines
+        if line.role != "tool" and not (line.text.strip() or line.calls or line.media)
+    )
     return found + _owing(lines)
 
 

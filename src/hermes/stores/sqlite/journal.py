@@ -5,7 +5,7 @@ from collections.abc import Callable, Sequence
 import apsw
 
 from hermes.core.codec import decode_event, decode_line, decode_session, encode, kind_of
-from hermes.core.errors import Fenced
+from hermes.core.errors import Fenced, Refused
 from hermes.core.events import Event, MessageReceived, Span
 from hermes.core.ids import NodeId, SessionId, SessionKey
 from hermes.core.messages import Inbound, Line
@@ -37,7 +37,7 @@ ON CONFLICT (id) DO UPDATE SET
     state = excluded.state, attempts = excluded.attempts, ended_at = excluded.ended_at
 """
 UPDATE_SESSION = """
-UPDATE sessions SET head = ?, id = ?, phase = ?, mark = ?, runs = ?, title = ?, rows = ?,
+UPDATE sessions SET head = ?, written = ?, id = ?, phase = ?, mark = ?, runs = ?, title = ?, rows = ?,
     waiting = waiting - ?, updated_at = ?
 WHERE n = ?
 """
@@ -92,7 +92,7 @@ class SqliteJournal:
 
     async def rest(self, key: SessionKey, position: int, *, fence: Fence) -> bool:
         def work(db: apsw.Connection) -> bool:
-            number, head = _fenced(db, key, fence)
+            number, head, _ = _fenced(db, key, fence)
             db.execute("UPDATE sessions SET settled = ? WHERE n = ?", (position, number))
             return head == position
 
@@ -151,7 +151,19 @@ def write_projections(db: apsw.Connection, number: int, commit: Commit, shift: i
 
 def update_summary(db: apsw.Connection, number: int, commit: Commit, head: int) -> None:
     s = commit.summary
-    values = (head, s.id, s.phase, s.mark, s.runs, s.title, s.rows, s.taken, commit.at, number)
+    values = (
+        head,
+        head,
+        s.id,
+        s.phase,
+        s.mark,
+        s.runs,
+        s.title,
+        s.rows,
+        s.taken,
+        commit.at,
+        number,
+    )
     db.execute(UPDATE_SESSION, values)
 
 
@@ -179,6 +191,8 @@ def _accept(
              WHERE key = ? RETURNING n, head"""
     number, position = rows(db, sql, (now, inbound.session))[0]
     db.execute("INSERT INTO inbox VALUES (?, ?, ?, ?)", (*name, number, position))
+    if position == 1:
+        conversation_number(db, opens, number)
     db.execute(ADD_EVENT, (number, position, *event))
     return Accepted(fresh=True, key=inbound.session, position=position)
 
@@ -199,22 +213,25 @@ def _claim_one(db: apsw.Connection, node: NodeId, key: SessionKey) -> list[Claim
 
 
 def _take(db: apsw.Connection, node: NodeId, number: int) -> int:
-    sql = "UPDATE sessions SET owner = ?, epoch = epoch + 1 WHERE n = ? RETURNING epoch"
-    return int(rows(db, sql, (node, number))[0][0])
+    epoch = int(rows(db, "UPDATE epochs SET last = last + 1 RETURNING last")[0][0])
+    db.execute("UPDATE sessions SET owner = ?, epoch = ? WHERE n = ?", (node, epoch, number))
+    return epoch
 
 
-def _fenced(db: apsw.Connection, key: SessionKey, fence: Fence) -> tuple[int, int]:
-    """The session's number and head, if the fence still holds."""
-    sql = "SELECT n, head, owner, epoch FROM sessions WHERE key = ?"
-    for number, head, owner, epoch in rows(db, sql, (key,)):
+def _fenced(db: apsw.Connection, key: SessionKey, fence: Fence) -> tuple[int, int, int]:
+    """The session's number, head and last written position, if the fence still holds."""
+    sql = "SELECT n, head, written, owner, epoch FROM sessions WHERE key = ?"
+    for number, head, written, owner, epoch in rows(db, sql, (key,)):
         if owner == fence.node and epoch == fence.epoch:
             demand_alive(db, fence.node)
-            return number, head
+            return number, head, written
     raise Fenced(f"{key} belongs to another process now")
 
 
 def _append(db: apsw.Connection, commit: Commit, fence: Fence) -> int:
-    number, head = _fenced(db, commit.key, fence)
+    number, head, written = _fenced(db, commit.key, fence)
+    if not written <= commit.base <= head:
+        raise Refused(f"{commit.key}: the commit is not made from the session's latest state")
     write_projections(db, number, commit, shift=head - commit.base)
     for event in commit.events:
         head += 1

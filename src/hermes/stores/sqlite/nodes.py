@@ -70,8 +70,10 @@ class SqliteNodes:
             db.execute("UPDATE nodes SET buried = 1 WHERE id = ?", (node,))
             db.execute("UPDATE sessions SET owner = NULL WHERE owner = ?", (node,))
 
-        await self._writer.write(work)
-        self._unlock(node)
+        try:
+            await self._writer.write(work)
+        finally:
+            self._unlock(node)  # on a disk that takes no word of ours, the free lock says it
 
     async def wake(self, timeout_s: float) -> None:
         """Another process's commit shows in the file's data version, looked at once a second."""

@@ -8,7 +8,7 @@ from urllib.parse import quote
 
 import apsw
 
-from hermes.core.errors import StoreFailed, StoreTooNew
+from hermes.core.errors import HermesError, StoreFailed, StoreTooNew
 from hermes.core.ports import Store
 from hermes.stores.sqlite.failures import explained
 from hermes.stores.sqlite.journal import SqliteJournal
@@ -17,7 +17,7 @@ from hermes.stores.sqlite.nodes import SqliteNodes
 from hermes.stores.sqlite.outbox import SqliteOutbox
 from hermes.stores.sqlite.reader import Reader
 from hermes.stores.sqlite.upkeep import SqliteUpkeep, copy_to
-from hermes.stores.sqlite.writer import Writer
+from hermes.stores.sqlite.writer import Writer, close_quietly
 
 BUSY_TIMEOUT_MS = 10_000
 LEASE_S = 15.0
@@ -30,11 +30,12 @@ async def open_sqlite(
     lease_s: float = LEASE_S,
     lease_clock: Callable[[], float] = time.monotonic,
     vfs: str | None = None,
+    busy_ms: int = BUSY_TIMEOUT_MS,
 ) -> Store:
     """Raises a StoreFailed that says what to do. The folder must exist."""
     name = str(path)
     try:
-        writer, reader = _opened(path, vfs)
+        writer, reader = _opened(path, vfs, busy_ms)
     except apsw.Error as error:
         raise explained(error, name) from error
     except OSError as error:
@@ -43,19 +44,17 @@ async def open_sqlite(
     return Store(
         journal=SqliteJournal(writer, reader, nodes, clock),
         nodes=nodes,
-        outbox=SqliteOutbox(writer, reader),
+        outbox=SqliteOutbox(writer, reader, clock),
         library=SqliteLibrary(writer, reader, nodes),
         upkeep=SqliteUpkeep(writer, reader, nodes),
     )
 
 
-def _opened(path: Path, vfs: str | None) -> tuple[Writer, Reader]:
+def _opened(path: Path, vfs: str | None, busy_ms: int) -> tuple[Writer, Reader]:
     """On a disk that takes no writes, what is stored stays readable and every write says so."""
     name = str(path)
     try:
-        db, final = _connect(name, vfs), None
-        _migrate(db, path)
-        path.chmod(0o600)
+        db, final = _connect(path, vfs, busy_ms), None
     except (apsw.ReadOnlyError, apsw.CantOpenError) as error:
         if not path.exists():
             raise
@@ -66,13 +65,20 @@ def _opened(path: Path, vfs: str | None) -> tuple[Writer, Reader]:
     return Writer(db, str(path), final), reader
 
 
-def _connect(name: str, vfs: str | None) -> apsw.Connection:
-    db = apsw.Connection(name, vfs=vfs)
-    db.set_busy_timeout(BUSY_TIMEOUT_MS)
-    db.execute("PRAGMA journal_mode = WAL")
-    db.execute("PRAGMA synchronous = FULL")
-    db.execute("PRAGMA wal_autocheckpoint = 2000")
-    db.execute("PRAGMA journal_size_limit = 33554432")
+def _connect(path: Path, vfs: str | None, busy_ms: int) -> apsw.Connection:
+    """The connection that writes, on a file whose schema is ours. Half of one is closed again."""
+    db = apsw.Connection(str(path), vfs=vfs)
+    try:
+        db.set_busy_timeout(busy_ms)
+        db.execute("PRAGMA journal_mode = WAL")
+        db.execute("PRAGMA synchronous = FULL")
+        db.execute("PRAGMA wal_autocheckpoint = 2000")
+        db.execute("PRAGMA journal_size_limit = 33554432")
+        _migrate(db, path)
+        path.chmod(0o600)
+    except (apsw.Error, HermesError, OSError):
+        close_quietly(db)
+        raise
     return db
 
 
@@ -103,7 +109,8 @@ def _migrate(db: apsw.Connection, path: Path) -> None:
                 db.execute(f"PRAGMA user_version = {number}")
             db.execute("COMMIT")
         except apsw.Error:
-            db.execute("ROLLBACK")
+            if db.in_transaction:
+                db.execute("ROLLBACK")
             raise
 
 

@@ -1,6 +1,6 @@
 """Replies on their way out. `sending` is durable before the first byte leaves."""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 
 import apsw
 from msgspec import json
@@ -19,23 +19,28 @@ _STATES: dict[str, SendState] = {
     "failed": "failed",
     "abandoned": "abandoned",
 }
+# Only who has the row in hand may say what became of it.
+MINE = "WHERE reply = ? AND node = ? AND state = 'sending'"
 COLUMNS = "body, state, attempts, chunks, created_at"
 # A wait that lies days ahead was counted before the clock was set back.
 OPEN = """
     ((state IN ('pending', 'failed') AND (not_before <= :now OR not_before > :now + 86400))
      OR (state = 'sending' AND node NOT IN (SELECT id FROM nodes WHERE buried = 0)))
 """
-TAKE = """
+TAKE = (
+    """
 UPDATE outbox SET state = 'sending', node = :node, attempts = attempts + 1
-WHERE reply = :reply AND (state IN ('pending', 'failed')
-     OR (state = 'sending' AND node NOT IN (SELECT id FROM nodes WHERE buried = 0)))
-"""
+WHERE reply = :reply AND """
+    + OPEN
+)
 
 
 class SqliteOutbox:
-    def __init__(self, writer: Writer, reader: Reader) -> None:
+    def __init__(self, writer: Writer, reader: Reader, clock: Callable[[], float]) -> None:
         self._writer = writer
         self._reader = reader
+        self._clock = clock
+        self._in_hand: dict[ReplyId, NodeId] = {}
 
     async def due(
         self, platforms: Sequence[str], *, now: float, limit: int, only: SessionKey | None = None
@@ -52,24 +57,30 @@ class SqliteOutbox:
         def work(db: apsw.Connection) -> bool:
             if is_buried(db, node):
                 return False
-            db.execute(TAKE, {"node": node, "reply": reply})
+            db.execute(TAKE, {"node": node, "reply": reply, "now": self._clock()})
             return db.changes() == 1
 
-        return await self._writer.write(work)
+        taken = await self._writer.write(work)
+        if taken:
+            self._in_hand[reply] = node
+        return taken
 
     async def sent_chunks(self, reply: ReplyId, count: int) -> None:
-        sql = "UPDATE outbox SET chunks = ? WHERE reply = ?"
-        await self._writer.write(lambda db: db.execute(sql, (count, reply)))
+        node = self._in_hand.get(reply)
+        await self._note(f"UPDATE outbox SET chunks = ? {MINE}", (count, reply, node))
 
     async def delivered(self, reply: ReplyId, receipt: str, *, at: float) -> None:
-        sql = """UPDATE outbox SET state = 'delivered', receipt = ?, sent_at = ?, problem = NULL
-                 WHERE reply = ?"""
-        await self._writer.write(lambda db: db.execute(sql, (receipt, at, reply)))
+        sql = f"""UPDATE outbox SET state = 'delivered', receipt = ?, sent_at = ?, problem = NULL
+                  {MINE}"""
+        await self._note(sql, (receipt, at, reply, self._in_hand.pop(reply, None)))
 
     async def failed(self, reply: ReplyId, why: str, *, not_before: float, abandon: bool) -> None:
         state = "abandoned" if abandon else "failed"
-        sql = "UPDATE outbox SET state = ?, problem = ?, not_before = ? WHERE reply = ?"
-        await self._writer.write(lambda db: db.execute(sql, (state, why, not_before, reply)))
+        sql = f"UPDATE outbox SET state = ?, problem = ?, not_before = ? {MINE}"
+        await self._note(sql, (state, why, not_before, reply, self._in_hand.pop(reply, None)))
+
+    async def _note(self, sql: str, values: tuple[str | float | None, ...]) -> None:
+        await self._writer.write(lambda db: db.execute(sql, values))
 
     async def rows(self, key: SessionKey, *, limit: int) -> Sequence[OutboxRow]:
         sql = f"""SELECT {COLUMNS} FROM outbox

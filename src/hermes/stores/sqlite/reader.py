@@ -11,6 +11,7 @@ from typing import Any, TypeVar
 import apsw
 
 from hermes.stores.sqlite.failures import explained
+from hermes.stores.sqlite.writer import close_quietly
 
 T = TypeVar("T")
 
@@ -44,7 +45,7 @@ class Reader:
     def close(self) -> None:
         for db, lock in (self._quick, self._slow):
             with lock:
-                db.close()
+                close_quietly(db)
 
     def _read(
         self, line: tuple[apsw.Connection, threading.Lock], look: Callable[[apsw.Connection], T]

@@ -2,6 +2,7 @@
 
 import asyncio
 from collections.abc import Sequence
+from contextlib import suppress
 from pathlib import Path
 
 import apsw
@@ -42,7 +43,8 @@ class SqliteUpkeep:
 
     async def close(self) -> None:
         for node in self._nodes.joined():
-            await self._nodes.leave(node)
+            with suppress(StoreFailed):
+                await self._nodes.leave(node)
         await asyncio.to_thread(self._reader.close)
         await self._writer.close()  # the last one folds the log into the file
 

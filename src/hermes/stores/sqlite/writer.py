@@ -8,6 +8,7 @@ import asyncio
 import queue
 import threading
 from collections.abc import Callable
+from contextlib import suppress
 from dataclasses import dataclass
 from typing import Any, TypeVar
 
@@ -78,7 +79,7 @@ class Writer:
             jobs = [job for job in batch if job is not None]
             if jobs:
                 _tell(self._commit(jobs))
-        self._db.close()
+        close_quietly(self._db)
 
     def _take(self) -> list[_Job | None]:
         batch = [self._jobs.get()]
@@ -136,3 +137,12 @@ def _tell(done: list[_Done]) -> None:
 def _tell_all(group: list[_Done]) -> None:
     for each in group:
         each.tell()
+
+
+def close_quietly(db: apsw.Connection) -> None:
+    """Closing folds the log into the file if it can. If it cannot, the log is read next time."""
+    try:
+        db.close()
+    except apsw.Error:
+        with suppress(apsw.Error):
+            db.close(force=True)

@@ -5,6 +5,7 @@ CREATE TABLE sessions (
     id         TEXT    NOT NULL,
     head       INTEGER NOT NULL DEFAULT 0,  -- last position in the journal
     settled    INTEGER NOT NULL DEFAULT 0,  -- the owner found nothing to do up to here
+    written    INTEGER NOT NULL DEFAULT 0,  -- last position that an owner wrote
     owner      TEXT,
     epoch      INTEGER NOT NULL DEFAULT 0,
     phase      TEXT    NOT NULL DEFAULT 'idle',
@@ -18,6 +19,10 @@ CREATE TABLE sessions (
 ) STRICT;
 CREATE INDEX sessions_ready ON sessions (updated_at) WHERE head > settled;
 CREATE INDEX sessions_recent ON sessions (updated_at);
+
+-- Every ownership has a number of its own, also across a session that was deleted and came back.
+CREATE TABLE epochs (last INTEGER NOT NULL) STRICT;
+INSERT INTO epochs VALUES (0);
 
 CREATE TABLE journal (
     session  INTEGER NOT NULL,
@@ -51,7 +56,7 @@ CREATE TABLE conversations (
 CREATE INDEX conversations_session ON conversations (session);
 
 CREATE TABLE messages (
-    n            INTEGER PRIMARY KEY,
+    n            INTEGER PRIMARY KEY AUTOINCREMENT, -- never used again: the index counts by it
     conversation INTEGER NOT NULL,
     ordinal      INTEGER NOT NULL,
     line         TEXT    NOT NULL,

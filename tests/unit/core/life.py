@@ -1,0 +1,95 @@
+"""A session that is led through its life by a planner, for tests of the laws."""
+
+import itertools
+from collections.abc import Callable
+from dataclasses import dataclass, field
+
+from hermes.commands.session import COMMANDS
+from hermes.core import events as e
+from hermes.core import step as s
+from hermes.core.ids import SessionId
+from hermes.core.messages import Call, Effect, Line, Outcome
+from hermes.core.projection import commit_of
+from hermes.core.session import Session, Turn, call_id
+from hermes.core.transcript import request_lines
+from hermes.gateway.plan import Plan, Planner
+from tests.unit.core.strategies import KEY, inbound
+
+EFFECTS = {"look": Effect.READ, "tidy": Effect.IDEMPOTENT, "pay": Effect.EFFECT}
+
+
+@dataclass
+class Life:
+    """Everything that happens goes through commits, as it does in a worker."""
+
+    epoch: int = 1
+    now: float = 1_000.0
+    busy: s.BusyMode = "queue"
+    resume: s.ResumeRules = field(default_factory=s.ResumeRules)
+    verdict: Callable[[Session, Call], s.Verdict] = lambda _session, _call: s.Allow()
+    recovers: frozenset[str] = frozenset()
+    session: Session = field(default_factory=lambda: Session(key=KEY))
+    lines: list[Line] = field(default_factory=list)
+    events: list[e.Event] = field(default_factory=list)
+    numbers: "itertools.count[int]" = field(default_factory=lambda: itertools.count(1))
+
+    @property
+    def turn(self) -> Turn:
+        assert self.session.turn is not None
+        return self.session.turn
+
+    @property
+    def planner(self) -> Planner:
+        commands = {command.name: command for command in COMMANDS}
+        rules = s.Rules(
+            commands={name: command.busy for name, command in commands.items()},
+            effect=lambda call: EFFECTS[call.tool],
+            recovers=self.recovers,
+            verdict=self.verdict,
+            resume=self.resume,
+            busy=self.busy,
+        )
+        return Planner(
+            rules=rules,
+            commands=commands,
+            clock=lambda: self.now,
+            new_id=lambda: f"id{next(self.numbers)}",
+        )
+
+    def record(self, *events: e.Event) -> None:
+        commit = commit_of(self.session, events)
+        self.events += events
+        self.lines += (row.line for row in commit.rows)
+        self.session = commit.after
+
+    def say(self, number: int, text: str = "hello") -> Plan:
+        self.record(e.MessageReceived(inbound(number, text, self.now), SessionId("s1")))
+        return self.go()
+
+    def go(self, *arrived: e.Event) -> Plan:
+        """Let the session move as far as it can by itself."""
+        plan = self.planner.plan(self.session, arrived, epoch=self.epoch, reached=False)
+        if plan.events:
+            self.record(*plan.events)
+        return plan
+
+    def answer(self, text: str = "", *tools: str) -> Plan:
+        calls = tuple(Call(id=call_id(self.turn, n), tool=x) for n, x in enumerate(tools, 1))
+        return self.go(e.ModelAnswered(self.turn.id, self.now, text=text, calls=calls))
+
+    def ended(self, n: int, text: str = "done") -> Plan:
+        """The n-th call of the latest answer ends well."""
+        call = self.turn.tracks[n].call.id
+        return self.go(e.CallEnded(self.turn.id, call, Outcome.OK, text, self.now))
+
+    def crash(self, *, down_s: float = 1.0) -> Plan:
+        """The process is gone; another one owns the session, and looks."""
+        self.epoch += 1
+        self.now += down_s
+        return self.go()
+
+    def request(self) -> tuple[Line, ...]:
+        return request_lines(self.session, self.lines)
+
+    def kinds(self) -> list[str]:
+        return [type(event).__name__ for event in self.events]
