@@ -24,7 +24,7 @@ def prepare(home: Path) -> None:
         home.mkdir(mode=0o700, parents=True, exist_ok=True)
         for name in FOLDERS:
             (home / name).mkdir(mode=0o700, exist_ok=True)
-    except FileExistsError as taken:
+    except (FileExistsError, NotADirectoryError) as taken:
         problem = f"{taken.filename} is not a folder"
         raise Misconfigured("HERMES_HOME", problem, "Set it to a folder of yours") from taken
     except OSError as refused:

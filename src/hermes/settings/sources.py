@@ -30,7 +30,7 @@ def read_text(path: Path) -> str:
         if len(raw) > BYTES_MAX:
             raise Misconfigured(str(path), "is larger than 1 MB", "Shorten it")
         return raw.decode("utf-8-sig")
-    except FileNotFoundError:
+    except (FileNotFoundError, NotADirectoryError):
         return ""
     except OSError as refused:
         problem = f"cannot be read ({refused.strerror})"
@@ -102,7 +102,7 @@ def close_to_others(path: Path) -> str:
         if not mode & 0o077:
             return ""
         path.chmod(0o600)
-    except FileNotFoundError:
+    except (FileNotFoundError, NotADirectoryError):
         return ""
     except OSError as refused:
         return f"{path} can be read by others and could not be closed ({refused.strerror})"

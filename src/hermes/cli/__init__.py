@@ -1,0 +1,1 @@
+"""The command line: `main` reads the words, one module a family of commands does the work."""

@@ -1,0 +1,111 @@
+"""Edits of config.yaml and .env that keep everything else: comments, order and unknown lines."""
+
+import io
+import re
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+from typing import Any
+
+from ruamel.yaml import YAML
+from ruamel.yaml.comments import CommentedMap
+from ruamel.yaml.error import YAMLError
+
+from hermes.cli.files import whole_file
+from hermes.core.errors import Misconfigured
+from hermes.settings.shape import is_secret
+from hermes.settings.sources import read_config, read_text
+
+WIDTH = 4096  # long values stay on their line
+
+
+def with_setting(text: str, path: tuple[str, ...], value: object) -> str:
+    """The text of config.yaml with one value changed; None takes the key away."""
+    tree = _parsed(text)
+    node = tree
+    for name in path[:-1]:
+        if not isinstance(node.get(name), Mapping):
+            node[name] = CommentedMap()
+        node = node[name]
+    if value is None:
+        node.pop(path[-1], None)
+    else:
+        node[path[-1]] = value
+    return _written(tree)
+
+
+def without_secrets(text: str) -> str:
+    """The text of config.yaml with each secret replaced by a reference, as for a backup."""
+    tree = _parsed(text)
+    for node, path in _places(tree, ()):
+        value = node[path[-1]]
+        if is_secret(path) and value and not str(value).startswith("${"):
+            node[path[-1]] = f"${{{reference(path)}}}"
+    return _written(tree)
+
+
+def reference(path: tuple[str, ...]) -> str:
+    """The name under which a secret of the file is asked for when the file no longer has it."""
+    return re.sub(r"[^A-Z0-9]+", "_", "_".join(path).upper())
+
+
+def with_secret(text: str, name: str, value: str) -> str:
+    """The text of .env with one NAME=VALUE changed or added."""
+    line = f"{name}={quoted(value)}"
+    mine = re.compile(rf"\s*(?:export\s+)?{re.escape(name)}\s*=")
+    lines = [line if mine.match(old) else old for old in text.splitlines()]
+    if line not in lines:
+        lines.append(line)
+    return "\n".join(lines) + "\n"
+
+
+def quoted(value: str) -> str:
+    if re.fullmatch(r"[\w./:@%+=,-]*", value):
+        return value
+    escaped = value.replace("\\", "\\\\").replace('"', '\\"').replace("\n", "\\n")
+    return f'"{escaped}"'
+
+
+def save_setting(file: Path, path: tuple[str, ...], value: object) -> None:
+    """Raises Misconfigured, and changes nothing, when the file cannot be read as it is."""
+    read_config(file)
+    whole_file(file, with_setting(read_text(file), path, value).encode())
+
+
+def save_secret(file: Path, name: str, value: str) -> None:
+    whole_file(file, with_secret(read_text(file), name, value).encode())
+
+
+def _parsed(text: str) -> CommentedMap:
+    try:
+        tree = _yaml().load(text)
+    except YAMLError as broken:
+        problem = " ".join(str(broken).split())
+        raise Misconfigured("config.yaml", problem, "Run: hermes config edit") from broken
+    return tree if isinstance(tree, CommentedMap) else CommentedMap()
+
+
+def _written(tree: CommentedMap) -> str:
+    out = io.StringIO()
+    if tree:
+        _yaml().dump(tree, out)
+    return out.getvalue()
+
+
+def _yaml() -> YAML:
+    yaml = YAML(typ="rt")
+    yaml.preserve_quotes = True
+    yaml.width = WIDTH
+    return yaml
+
+
+def _places(node: Any, path: tuple[str, ...]) -> Iterator[tuple[Any, tuple[str, ...]]]:
+    """Each mapping that holds a plain value, with the path of keys to it."""
+    if isinstance(node, Mapping):
+        for name, value in node.items():
+            if isinstance(value, Mapping | list):
+                yield from _places(value, (*path, str(name)))
+            else:
+                yield node, (*path, str(name))
+    elif isinstance(node, list):
+        for n, each in enumerate(node):
+            yield from _places(each, (*path, str(n)))

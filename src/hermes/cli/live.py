@@ -1,0 +1,153 @@
+"""A turn as it happens, on a terminal: the answer as it is written, the calls as they run.
+
+The journal says what is true; what was streamed is a preview of it that the next commit confirms.
+"""
+
+import asyncio
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from itertools import cycle
+
+from hermes.cli.console import Console
+from hermes.cli.transcript import compact, cut
+from hermes.core.events import CallEnded, CallStarted, Event, ModelAnswered, TurnResumed
+from hermes.core.ids import CallId, SessionKey
+from hermes.core.messages import Call, Outcome
+from hermes.core.ports import Journal
+from hermes.core.signals import CallProgress, Retrying, Signal, TextDelta
+
+TICK_S = 0.05
+LABEL_CHARS = 60
+RESUMED = "Going on with the turn that was interrupted:"
+FRAMES = "⠋⠙⠹⠸⠼⠴⠦⠧⠇⠏"
+
+
+class Live:
+    """`heard` came since the last whole answer; the first `shown` characters are on the screen."""
+
+    def __init__(self, console: Console, key: SessionKey, *, wanted: bool) -> None:
+        self._console = console
+        self._key = key
+        self._streams = wanted and console.stdout.isatty()
+        self._spins = wanted and console.colours(console.stderr)
+        self._frames = cycle(FRAMES)
+        self._heard = ""
+        self._shown = 0
+        self._position = 0
+        self._calls: dict[CallId, Call] = {}
+        self._running: dict[CallId, str] = {}
+        self._progress = ""
+        self._spinning = False  # the spinner stands on the current line
+        self.said: list[str] = []  # whole answers that stand on the screen
+
+    def emit(self, signal: Signal) -> None:
+        if signal.session != self._key:
+            return
+        match signal.glimpse:
+            case TextDelta(text=text):
+                self._heard += text
+            case CallProgress(text=text):
+                self._progress = text
+            case Retrying(why=why):
+                self._retry(why)
+            case _:
+                pass
+
+    @asynccontextmanager
+    async def following(self, journal: Journal, position: int) -> AsyncIterator[None]:
+        """Show what is committed to the session behind this position while the block runs."""
+        if not self._streams and not self._spins:
+            yield
+            return
+        self._position = position
+        follower = asyncio.create_task(self._follow(journal))
+        try:
+            yield
+        finally:
+            follower.cancel()
+            await asyncio.wait({follower})
+            self._clear()
+        if not follower.cancelled():
+            follower.result()  # it ended by itself, so it failed: say why
+        await self._look(journal)
+        if self._shown:  # an answer that was begun and never committed
+            self._console.write("\n")
+
+    async def _follow(self, journal: Journal) -> None:
+        while True:
+            await self._look(journal)
+            self._spin()
+            await asyncio.sleep(TICK_S)
+
+    async def _look(self, journal: Journal) -> None:
+        events = await journal.since(self._key, self._position)
+        self._position += len(events)
+        for event in events:
+            self._take(event)
+        if self._streams and len(self._heard) > self._shown:
+            self._print(self._heard[self._shown :])
+            self._shown = len(self._heard)
+
+    def _take(self, event: Event) -> None:
+        match event:
+            case TurnResumed():
+                self._remark(RESUMED)
+            case ModelAnswered(text=text, calls=calls):
+                self._confirm(text)
+                self._calls |= {call.id: call for call in calls}
+            case CallStarted(call=id_) if id_ in self._calls:
+                self._running[id_] = compact(self._calls[id_], LABEL_CHARS)
+                self._remark(f"→ {self._running[id_]}")
+            case CallEnded(call=id_, outcome=outcome):
+                label = self._running.pop(id_, "")
+                self._progress = ""
+                if label and outcome is not Outcome.OK:
+                    self._remark(f"  {label.partition(' ')[0]}: {outcome.value}")
+            case _:
+                pass
+
+    def _confirm(self, text: str) -> None:
+        """An answer is committed: what was heard of it is its beginning, the rest is the next."""
+        if not self._streams:
+            return
+        fits = text.startswith(self._heard[: self._shown]) and bool(text)
+        if fits:
+            self._print(text[self._shown :])
+        if self._shown or fits:
+            self._console.write("\n")
+        self.said += [text] if fits else []
+        self._heard = self._heard[len(text) :] if self._heard.startswith(text) else ""
+        self._shown = 0
+
+    def _retry(self, why: str) -> None:
+        """What was streamed of this attempt is void; the next begins on a line of its own."""
+        if self._shown:
+            self._console.write("\n")
+        self._remark(f"({why} What stands above is void; asking again.)" if self._shown else why)
+        self._heard, self._shown = "", 0
+
+    def _print(self, text: str) -> None:
+        self._clear()
+        self._console.write(text)
+
+    def _remark(self, text: str) -> None:
+        if self._spins:
+            self._clear()
+            self._console.tell(text)
+
+    def _spin(self) -> None:
+        if not self._spins or (self._streams and self._shown):
+            return
+        label = next(iter(self._running.values()), "thinking")
+        last = self._progress.rstrip().rpartition("\n")[2]
+        line = cut(f"{label}  {last}", LABEL_CHARS) if last else label
+        self._console.stderr.write(f"\r{self._console.dim(f'{next(self._frames)} {line}')}\x1b[K")
+        self._console.stderr.flush()
+        self._spinning = True
+
+    def _clear(self) -> None:
+        """Before anything else is written: take the spinner away, and only that."""
+        if self._spinning:
+            self._console.stderr.write("\r\x1b[K")
+            self._console.stderr.flush()
+            self._spinning = False

@@ -1,0 +1,303 @@
+"""From words to a command: finds it, loads only what it needs, and turns errors into a status."""
+
+import os
+import sys
+import time
+from argparse import Namespace
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from io import TextIOWrapper
+from types import TracebackType
+from typing import TYPE_CHECKING, NoReturn, TextIO, TypeVar
+
+from hermes import __version__
+from hermes.cli import grammar, usage
+from hermes.cli.errors import DONE, FAILED, INTERRUPTED, WRONG_USAGE, Usage, status_of
+from hermes.core.errors import HermesError
+
+if TYPE_CHECKING:
+    from hermes.cli.place import Place
+
+G = TypeVar("G", bound=Namespace)
+Run = Callable[[list[str]], int]
+STDIN_CHARS_MAX = 1_000_000
+HELP = ("-h", "--help")
+
+
+def main(argv: list[str]) -> int:
+    """Run one command line. Every failure that has a name becomes one line and a status."""
+    if not _debugging():
+        sys.excepthook = _unforeseen
+    for stream in (sys.stdin, sys.stdout, sys.stderr):
+        if isinstance(stream, TextIOWrapper):  # UTF-8, whatever the locale says
+            stream.reconfigure(encoding="utf-8", errors="replace")
+    try:
+        status = _dispatch(argv)
+        if sys.stdout is not None:
+            sys.stdout.flush()
+    except Usage as wrong:
+        return _complain(str(wrong), WRONG_USAGE)
+    except (HermesError, ExceptionGroup, OSError) as error:
+        return _failed(error)
+    except KeyboardInterrupt:
+        return INTERRUPTED
+    return status
+
+
+def _dispatch(argv: list[str]) -> int:
+    match argv:
+        case []:
+            return _alone()
+        case ["-h" | "--help" | "help"]:
+            sys.stdout.write(usage.full())
+            return DONE
+        case ["-V" | "--version", *_]:
+            sys.stdout.write(f"hermes {__version__}\n")
+            return DONE
+        case ["help", *about]:
+            return _dispatch([*about, "--help"])
+        case [first, *_] if first.startswith("-"):
+            raise Usage(f"there is no option {first}. See: hermes --help")
+        case [name, word, *_] if name in grammar.DEFAULTS and word in HELP:
+            sys.stdout.write(usage.family(name))
+            return DONE
+    words, rest = _found(argv)
+    return _ROUTES[words](rest)
+
+
+def _found(argv: list[str]) -> tuple[tuple[str, ...], list[str]]:
+    """The command's words, and what stands behind them."""
+    name, rest = argv[0], argv[1:]
+    if (name,) in grammar.COMMANDS:
+        return (name,), rest
+    families = dict.fromkeys(words[0] for words in grammar.COMMANDS)
+    if name not in families:
+        _unknown("hermes", name, families)
+    if not rest or rest[0].startswith("-"):
+        return (name, grammar.DEFAULTS[name]), rest
+    members = [words[1] for words in grammar.COMMANDS if words[0] == name]
+    if rest[0] not in members:
+        _unknown(f"hermes {name}", rest[0], members)
+    return (name, rest[0]), rest[1:]
+
+
+def _unknown(before: str, word: str, known: Sequence[str] | Mapping[str, object]) -> NoReturn:
+    from difflib import get_close_matches
+
+    near = get_close_matches(word, list(known), n=1)
+    meant = f"Did you mean: {before} {near[0]}" if near else f"See: {before} --help"
+    raise Usage(f"there is no command “{before} {word}”. {meant}")
+
+
+def _alone() -> int:
+    """A terminal gets the first steps; what is piped in is said."""
+    text = ""
+    if sys.stdin is not None and not sys.stdin.isatty():
+        text = sys.stdin.read(STDIN_CHARS_MAX)
+    if text.strip():
+        return _ROUTES["chat",]([f"--query={text}"])
+    sys.stdout.write(usage.short())
+    return DONE
+
+
+def _complain(text: str, status: int) -> int:
+    sys.stderr.write(f"hermes: {' '.join(text.split())}\n")
+    return status
+
+
+def _failed(error: BaseException) -> int:
+    """The first thing that went wrong, if all that did has a name; else it is not ours to tell."""
+    causes = list(_leaves(error))
+    _give_up_output()
+    if any(isinstance(cause, BrokenPipeError) for cause in causes):
+        return DONE  # whoever reads has had enough
+    named = [cause for cause in causes if isinstance(cause, HermesError | OSError)]
+    if _debugging() or len(named) < len(causes):
+        raise error
+    first = named[0]
+    return _complain(str(first), status_of(first) if isinstance(first, HermesError) else FAILED)
+
+
+def _give_up_output() -> None:
+    """When standard output takes nothing more, Python must not try again at the end."""
+    try:
+        sys.stdout.flush()
+    except OSError:
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+
+
+def _leaves(error: BaseException) -> Iterator[BaseException]:
+    if isinstance(error, BaseExceptionGroup):
+        for inner in error.exceptions:
+            yield from _leaves(inner)
+    else:
+        yield error
+
+
+def _unforeseen(
+    kind: type[BaseException], error: BaseException, trace: TracebackType | None
+) -> None:
+    """One line for the person; the whole of it into the log, where there is one."""
+    import logging
+
+    if logging.getLogger().handlers:
+        logging.getLogger("hermes").critical("unforeseen", exc_info=(kind, error, trace))
+    hint = "This is a fault in Hermes. Set HERMES_DEBUG=1 to see where it happened."
+    _complain(f"{kind.__name__}: {error}. {hint}", FAILED)
+
+
+def _debugging() -> bool:
+    return os.environ.get("HERMES_DEBUG", "") not in ("", "0")
+
+
+def _route(
+    command: grammar.Command[G], load: Callable[[], Callable[[G, "Place"], int]]
+) -> tuple[tuple[str, ...], Run]:
+    def run(words: list[str]) -> int:
+        try:
+            given = command.parse(words)
+        except SystemExit as answered:  # --help has been printed
+            return int(answered.code or 0)
+        return load()(given, _here())
+
+    return command.words, run
+
+
+def _here() -> "Place":
+    from hermes.cli.console import standard
+    from hermes.cli.place import Place
+    from hermes.settings import home_of
+
+    environ = dict(os.environ)
+    console = standard(environ, _draw)
+    return Place(home=home_of(environ), environ=environ, console=console, clock=time.time)
+
+
+def _draw(headings: Sequence[str], rows: Sequence[Sequence[str]], stream: TextIO) -> None:
+    from hermes.cli.tables import draw
+
+    draw(headings, rows, stream)
+
+
+def _chat() -> Callable[[grammar.Chat, "Place"], int]:
+    from hermes.cli.chat import run
+
+    return run
+
+
+def _sessions_list() -> Callable[[grammar.Listing, "Place"], int]:
+    from hermes.cli.sessions import run_list
+
+    return run_list
+
+
+def _sessions_show() -> Callable[[grammar.Transcript, "Place"], int]:
+    from hermes.cli.sessions import run_show
+
+    return run_show
+
+
+def _sessions_search() -> Callable[[grammar.Search, "Place"], int]:
+    from hermes.cli.sessions import run_search
+
+    return run_search
+
+
+def _sessions_export() -> Callable[[grammar.Export, "Place"], int]:
+    from hermes.cli.export import run
+
+    return run
+
+
+def _sessions_suspend() -> Callable[[grammar.Named, "Place"], int]:
+    from hermes.cli.chat import run_suspend
+
+    return run_suspend
+
+
+def _sessions_delete() -> Callable[[grammar.Delete, "Place"], int]:
+    from hermes.cli.sessions import run_delete
+
+    return run_delete
+
+
+def _turns_list() -> Callable[[grammar.Turns, "Place"], int]:
+    from hermes.cli.turns import run_list
+
+    return run_list
+
+
+def _turns_show() -> Callable[[grammar.Named, "Place"], int]:
+    from hermes.cli.turns import run_show
+
+    return run_show
+
+
+def _config_show() -> Callable[[grammar.Shown, "Place"], int]:
+    from hermes.cli.config import run_show
+
+    return run_show
+
+
+def _config_get() -> Callable[[grammar.Key, "Place"], int]:
+    from hermes.cli.config import run_get
+
+    return run_get
+
+
+def _config_set() -> Callable[[grammar.Assignment, "Place"], int]:
+    from hermes.cli.config_set import run
+
+    return run
+
+
+def _config_edit() -> Callable[[grammar.Nothing, "Place"], int]:
+    from hermes.cli.config_edit import run
+
+    return run
+
+
+def _config_path() -> Callable[[grammar.Shown, "Place"], int]:
+    from hermes.cli.config import run_path
+
+    return run_path
+
+
+def _backup() -> Callable[[grammar.Backup, "Place"], int]:
+    from hermes.cli.backup import run
+
+    return run
+
+
+def _restore() -> Callable[[grammar.Restore, "Place"], int]:
+    from hermes.cli.restore import run
+
+    return run
+
+
+def _doctor() -> Callable[[grammar.Shown, "Place"], int]:
+    from hermes.cli.doctor import run
+
+    return run
+
+
+_ROUTES: Mapping[tuple[str, ...], Run] = dict(
+    (
+        _route(grammar.CHAT, _chat),
+        _route(grammar.SESSIONS_LIST, _sessions_list),
+        _route(grammar.SESSIONS_SHOW, _sessions_show),
+        _route(grammar.SESSIONS_SEARCH, _sessions_search),
+        _route(grammar.SESSIONS_EXPORT, _sessions_export),
+        _route(grammar.SESSIONS_SUSPEND, _sessions_suspend),
+        _route(grammar.SESSIONS_DELETE, _sessions_delete),
+        _route(grammar.TURNS_LIST, _turns_list),
+        _route(grammar.TURNS_SHOW, _turns_show),
+        _route(grammar.CONFIG_SHOW, _config_show),
+        _route(grammar.CONFIG_GET, _config_get),
+        _route(grammar.CONFIG_SET, _config_set),
+        _route(grammar.CONFIG_EDIT, _config_edit),
+        _route(grammar.CONFIG_PATH, _config_path),
+        _route(grammar.DOCTOR, _doctor),
+        _route(grammar.BACKUP, _backup),
+        _route(grammar.RESTORE, _restore),
+    )
+)

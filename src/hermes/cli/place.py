@@ -1,0 +1,23 @@
+"""Where a command runs: the home, the environment, the console and the clock it was given."""
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+
+from hermes.cli.console import Console
+from hermes.settings import Settings, load
+
+
+@dataclass(frozen=True, kw_only=True)
+class Place:
+    home: Path
+    environ: Mapping[str, str]
+    console: Console
+    clock: Callable[[], float]
+
+    def settings(self) -> Settings:
+        """Raises Misconfigured. What the person should hear about reading them is told."""
+        settings = load(self.home, self.environ)
+        for notice in settings.notices:
+            self.console.tell(f"hermes: {notice}")
+        return settings

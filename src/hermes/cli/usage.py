@@ -1,0 +1,43 @@
+"""The texts of --help: all commands, one family of them, and the few lines for a newcomer."""
+
+from hermes.cli.grammar import COMMANDS, DEFAULTS, HEADINGS
+
+WIDTH = 19
+TITLE = "Hermes, an AI agent of your own. Its work survives crashes and restarts."
+BEGIN = """\
+Begin:
+  hermes config set model.provider openrouter   or openai, anthropic, custom, …
+  hermes config set model.name MODEL            which of its models
+  hermes config set OPENROUTER_API_KEY -        asks; only you can read it
+  hermes chat -q "What can you do?"
+
+Without a key, to look around:
+  HERMES_MODEL__PROVIDER=scripted hermes chat -q "run date"
+"""
+END = """\
+More about one: hermes COMMAND --help. Everything is kept in ~/.hermes or, when
+it is set, HERMES_HOME. Exit status: 0 done, 1 failed, 2 wrong usage,
+75 try again, 78 configuration.
+"""
+
+
+def full() -> str:
+    """For `hermes --help`."""
+    parts = [f"{TITLE}\n\nUsage: hermes COMMAND [OPTION…]\n", BEGIN]
+    for heading, commands in HEADINGS.items():
+        lines = (f"  {command.name:<{WIDTH}}{command.summary}\n" for command in commands)
+        parts.append(f"{heading}:\n{''.join(lines)}")
+    return "\n".join((*parts, END))
+
+
+def short() -> str:
+    """For `hermes` alone."""
+    return f"{TITLE}\n\n{BEGIN}\nAll commands: hermes --help\n"
+
+
+def family(name: str) -> str:
+    """For `hermes sessions --help`."""
+    members = [command for words, command in COMMANDS.items() if words[0] == name]
+    lines = (f"  {command.name:<{WIDTH}}{command.summary}\n" for command in members)
+    alone = f"\nhermes {name} alone is the same as hermes {name} {DEFAULTS[name]}.\n"
+    return f"Usage: hermes {name} COMMAND [OPTION…]\n\n{''.join(lines)}{alone}"

@@ -1,0 +1,139 @@
+"""The real program as a child process, with its own home and a model that answers by script."""
+
+import json
+import os
+import pty
+import select
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+SRC = Path(__file__).parents[2] / "src"
+PATIENCE_S = 60.0
+SCRIPT = [
+    {
+        "match": "^slow",
+        "steps": [
+            {
+                "text": "I look.",
+                "calls": [{"tool": "terminal", "arguments": {"command": "sleep 30"}}],
+            },
+            {"text": "It is over."},
+        ],
+    },
+    {
+        "match": "^run (.*)",
+        "steps": [
+            {"text": "I run it.", "calls": [{"tool": "terminal", "arguments": {"command": "{1}"}}]},
+            {"text": "It said: {result}"},
+        ],
+    },
+    {"match": "^fail", "steps": [{"error": "denied", "text": "The key was refused."}]},
+    {"match": "^wait", "steps": [{"text": "Late.", "delay_s": 1.0}]},
+    {"match": "", "steps": [{"text": "You said: {last}"}]},
+]
+
+
+@dataclass(frozen=True)
+class Done:
+    status: int
+    out: str
+    err: str
+
+    @property
+    def document(self) -> Any:
+        return json.loads(self.out)
+
+
+@dataclass
+class Program:
+    """`hermes` with this home, in this folder, with these variables."""
+
+    folder: Path
+    environ: dict[str, str] = field(default_factory=dict)
+
+    @property
+    def home(self) -> Path:
+        return self.folder / "home"
+
+    def env(self) -> dict[str, str]:
+        kept = {name: os.environ[name] for name in ("PATH", "LANG", "TMPDIR") if name in os.environ}
+        ours = {"HOME": str(self.folder), "HERMES_HOME": str(self.home), "PYTHONPATH": str(SRC)}
+        return {**kept, **ours, "TERM": "xterm", "PYTHONWARNINGS": "error", **self.environ}
+
+    def command(self, *words: str) -> list[str]:
+        return [sys.executable, "-P", "-m", "hermes", *words]
+
+    def run(self, *words: str, stdin: str | None = None) -> Done:
+        ended = subprocess.run(
+            self.command(*words),
+            env=self.env(),
+            cwd=self.folder,
+            input=stdin if stdin is not None else "",
+            capture_output=True,
+            text=True,
+            timeout=PATIENCE_S,
+            check=False,
+        )
+        return Done(ended.returncode, ended.stdout, ended.stderr)
+
+    def start(self, *words: str) -> "subprocess.Popen[str]":
+        return subprocess.Popen(
+            self.command(*words),
+            env=self.env(),
+            cwd=self.folder,
+            stdin=subprocess.DEVNULL,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.PIPE,
+            text=True,
+        )
+
+    def on_terminal(self, *words: str, typed: Sequence[tuple[str, str]] = ()) -> Done:
+        """Both streams are one terminal. `typed`: wait for the first text, then type the second."""
+        ours, theirs = pty.openpty()
+        child = subprocess.Popen(
+            self.command(*words),
+            env=self.env(),
+            cwd=self.folder,
+            stdin=theirs,
+            stdout=theirs,
+            stderr=theirs,
+            start_new_session=True,
+        )
+        os.close(theirs)
+        seen, waiting = "", list(typed)
+        deadline = time.monotonic() + PATIENCE_S
+        try:
+            while time.monotonic() < deadline:
+                if not select.select([ours], [], [], 1.0)[0]:
+                    continue
+                try:
+                    piece = os.read(ours, 65536)
+                except OSError:  # the child has closed its end
+                    break
+                seen += piece.decode("utf-8", "replace")
+                while waiting and waiting[0][0] in seen:
+                    text = waiting.pop(0)[1]
+                    if text == "^C":
+                        child.send_signal(signal.SIGINT)
+                    else:
+                        os.write(ours, text.encode())
+            return Done(child.wait(PATIENCE_S), seen.replace("\r\n", "\n"), "")
+        finally:
+            os.close(ours)
+            child.kill()
+            child.wait()
+
+
+def scripted(folder: Path) -> Program:
+    """A program whose model is the script above."""
+    script = folder / "script.json"
+    script.write_text(json.dumps(SCRIPT), encoding="utf-8")
+    return Program(
+        folder, {"HERMES_MODEL__PROVIDER": "scripted", "HERMES_MODEL__NAME": str(script)}
+    )

@@ -1,0 +1,165 @@
+"""One message in, one answer out: through pipes, terminals, kills and stops."""
+
+import signal
+import subprocess
+import time
+from pathlib import Path
+
+import pytest
+
+from journey.cli_program import PATIENCE_S, Program, scripted
+
+PNG = b"\x89PNG\r\n\x1a\n" + bytes(20)
+
+
+@pytest.fixture
+def hermes(tmp_path: Path) -> Program:
+    return scripted(tmp_path)
+
+
+def turns(hermes: Program) -> list[tuple[str, int]]:
+    found = hermes.run("turns", "list", "--json").document
+    return [(turn["state"], turn["attempts"]) for turn in found]
+
+
+def until_running(hermes: Program, child: "subprocess.Popen[str]") -> None:
+    """Until the slow command has begun."""
+    deadline = time.monotonic() + PATIENCE_S
+    while time.monotonic() < deadline and child.poll() is None:
+        if list(hermes.home.glob("calls/*/*")):
+            return
+        time.sleep(0.05)
+    pytest.fail(f"nothing ran: {child.communicate()}")
+
+
+def test_the_answer_is_on_standard_output_and_nothing_else_is_said(hermes: Program) -> None:
+    done = hermes.run("chat", "-q", "hello")
+    assert done == type(done)(0, "You said: hello\n", "")
+    assert hermes.home.stat().st_mode & 0o777 == 0o700
+
+
+def test_what_is_piped_in_is_said(hermes: Program) -> None:
+    for words in ([], ["chat"], ["chat", "-q", "-"]):
+        assert hermes.run(*words, stdin="from a pipe\n").out == "You said: from a pipe\n"
+    assert turns(hermes) == [("answered", 1)] * 3
+
+
+def test_a_script_gets_one_document(hermes: Program) -> None:
+    done = hermes.run("chat", "-q", "run echo 12345", "--session", "work", "--json")
+    found = done.document
+    assert (done.status, done.err) == (0, "")
+    assert found["session"] == "agent:main:local:dm:work"
+    assert found["state"] == "answered"
+    assert "12345" in found["text"]
+    assert found["steps"] == 3
+    assert found["model"].startswith("scripted:")
+    assert found["usage"]["output"] > 0
+    again = hermes.run("chat", "-q", "hello", "--session", found["session"], "--json").document
+    assert again["session_id"] == found["session_id"]
+    assert again["turn"] != found["turn"]
+
+
+def test_a_turn_that_failed_is_status_1_and_says_why(hermes: Program) -> None:
+    done = hermes.run("chat", "-q", "fail")
+    assert (done.status, done.out) == (1, "")
+    assert "The key was refused." in done.err
+    told = hermes.run("chat", "-q", "fail", "--json")
+    assert (told.status, told.document["state"]) == (1, "failed")
+
+
+def test_a_command_is_obeyed(hermes: Program) -> None:
+    first = hermes.run("chat", "-q", "hello", "--json").document
+    assert hermes.run("chat", "-q", "/new").out == "A new conversation.\n"
+    assert hermes.run("chat", "-q", "hello", "--json").document["session_id"] != first["session_id"]
+
+
+def test_pictures_go_along(hermes: Program) -> None:
+    (hermes.folder / "a.png").write_bytes(PNG)
+    assert hermes.run("chat", "-q", "look", "--image", "a.png").status == 0
+    shown = hermes.run("sessions", "show", "main", "--json").document
+    assert shown["messages"][0]["media"][0]["name"] == "a.png"
+    (hermes.folder / "b.txt").write_text("text")
+    done = hermes.run("chat", "-q", "look", "--image", "b.txt")
+    assert (done.status, done.err) == (
+        2,
+        "hermes: --image b.txt: neither PNG, JPEG, GIF nor WebP\n",
+    )
+
+
+def test_a_killed_chat_is_taken_up_by_the_next_one(hermes: Program) -> None:
+    child = hermes.start("chat", "-q", "run sleep 1.5; echo $((6*7))")
+    until_running(hermes, child)
+    child.kill()
+    child.communicate()
+    assert turns(hermes) == [("running", 1)]
+    done = hermes.run("chat", "-q", "hello")
+    assert done.out.endswith("You said: hello\n")
+    assert "42" in done.out + done.err
+    assert {state for state, _ in turns(hermes)} == {"answered"}
+    shown = hermes.run("sessions", "show", "main", "--json").document["messages"]
+    assert [line["text"] for line in shown if line["role"] == "user"][-1] == "hello"
+
+
+def test_ctrl_c_stops_the_turn_for_good(hermes: Program) -> None:
+    child = hermes.start("chat", "-q", "slow")
+    until_running(hermes, child)
+    child.send_signal(signal.SIGINT)
+    out, err = child.communicate(timeout=PATIENCE_S)
+    assert (child.returncode, out) == (130, "")
+    assert "Stopping the turn" in err
+    assert "Traceback" not in err
+    assert turns(hermes) == [("stopped", 1)]
+    assert hermes.run("chat", "-q", "hello").out == "You said: hello\n"
+
+
+def test_ctrl_c_at_a_question_is_quiet(hermes: Program) -> None:
+    done = hermes.on_terminal("config", "set", "MY_KEY", "-", typed=[("MY_KEY: ", "^C")])
+    assert (done.status, done.out.strip()) == (130, "MY_KEY:")
+
+
+def test_a_terminal_sees_the_answer_once_and_the_calls_as_they_run(hermes: Program) -> None:
+    done = hermes.on_terminal("chat", "-q", "run echo abc")
+    assert done.status == 0
+    assert done.out.count("I run it.") == 1
+    assert done.out.count("It said: abc") == 1
+    assert "→ terminal echo abc" in done.out
+
+
+def test_ctrl_c_on_a_terminal_stops_the_turn(hermes: Program) -> None:
+    done = hermes.on_terminal("chat", "-q", "slow", typed=[("→ terminal sleep", "^C")])
+    assert done.status == 130
+    assert "Stopped." in done.out
+    assert turns(hermes) == [("stopped", 1)]
+
+
+def test_two_chats_at_once_each_get_their_own_answer(hermes: Program) -> None:
+    children = [hermes.start("chat", "-q", f"wait {n}") for n in range(2)]
+    told = [child.communicate(timeout=PATIENCE_S) for child in children]
+    assert [out for out, _err in told] == ["Late.\n"] * 2, told
+    assert [child.returncode for child in children] == [0, 0]
+
+
+def test_a_suspended_session_begins_anew_with_the_next_message(hermes: Program) -> None:
+    first = hermes.run("chat", "-q", "hello", "--json").document
+    done = hermes.run("sessions", "suspend", "main")
+    assert done == type(done)(0, "main: Suspended.\n", "")
+    row = hermes.run("sessions", "list", "--json").document[0]
+    assert (row["phase"], row["suspended"]) == ("suspended", True)
+    again = hermes.run("chat", "-q", "again")
+    assert again.out == "You said: again\n"
+    assert "This is a new conversation" in again.err
+    assert hermes.run("sessions", "list", "--json").document[0]["id"] != first["session_id"]
+
+
+def test_a_message_that_is_too_long_is_refused_in_one_line(hermes: Program) -> None:
+    done = hermes.run("chat", "-q", "-", stdin="x" * 100_001)
+    assert (done.status, done.out, done.err.count("\n")) == (1, "", 1)
+    assert "longer than 100,000 characters" in done.err
+
+
+def test_nothing_of_the_log_reaches_the_screen(hermes: Program) -> None:
+    hermes.environ["HERMES_LOG"] = "debug"
+    assert hermes.run("chat", "-q", "hello").err == ""
+    assert (hermes.home / "logs" / "hermes.log").stat().st_mode & 0o777 == 0o600
+    hermes.environ["HERMES_LOG"] = "loud"
+    assert hermes.run("chat", "-q", "hello").status == 78

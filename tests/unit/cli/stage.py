@@ -1,0 +1,34 @@
+"""A console whose streams are texts, as terminals or as pipes."""
+
+import io
+
+from hermes.cli.console import Console
+from hermes.cli.tables import draw
+
+
+class Screen(io.StringIO):
+    """A stream that is a terminal when it is told to be one."""
+
+    def __init__(self, text: str = "", *, tty: bool = False) -> None:
+        super().__init__(text)
+        self._tty = tty
+
+    def isatty(self) -> bool:
+        return self._tty
+
+
+class Stage(Console):
+    """A console to look at afterwards."""
+
+    stdout: Screen
+    stderr: Screen
+
+
+def stage(*, tty: bool = False, stdin: str = "", **environ: str) -> Stage:
+    return Stage(
+        stdin=Screen(stdin, tty=tty),
+        stdout=Screen(tty=tty),
+        stderr=Screen(tty=tty),
+        environ={"TERM": "xterm", **environ},
+        draw=draw,
+    )

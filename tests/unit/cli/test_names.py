@@ -1,0 +1,33 @@
+"""Names of sessions, from what people write to lanes and back."""
+
+import pytest
+from hypothesis import assume, given
+from hypothesis import strategies as st
+
+from hermes.cli.errors import Usage
+from hermes.cli.names import called, lane
+from hermes.core.ids import SessionKey
+
+
+def test_a_bare_name_is_a_lane_of_this_terminal() -> None:
+    assert lane("main") == "agent:main:local:dm:main"
+    assert called(lane("main")) == "main"
+
+
+def test_a_key_is_taken_as_it_is() -> None:
+    assert lane("agent:main:telegram:dm:12") == "agent:main:telegram:dm:12"
+    assert called(SessionKey("agent:main:telegram:dm:12")) == "telegram:dm:12"
+
+
+@given(st.text(min_size=1, max_size=50))
+def test_a_name_leads_back_to_itself_and_to_no_other_lane(name: str) -> None:
+    assume(name.isprintable() and name.strip() and not name.startswith("agent:"))
+    key = lane(name)
+    assert called(key) == name
+    assert len(key.split(":")) == 5
+
+
+@pytest.mark.parametrize("name", ["", "  ", "a\nb", "x" * 201, "agent:main", "agent:main:a::b"])
+def test_what_is_no_name_is_wrong_usage(name: str) -> None:
+    with pytest.raises(Usage):
+        lane(name)
