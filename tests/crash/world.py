@@ -153,6 +153,7 @@ async def live(case: Case, *, vfs: str = VFS) -> None:
         async with gateway.joined():
             await receive(case, gateway)
             await gateway.settle(KEY)
+            await gateway.deliver(KEY)
     finally:
         await store.upkeep.close()
         files.unregister()

@@ -30,14 +30,25 @@ BEFORE = "From before:"
 STOPPING = "Stopping the turn. Ctrl+C again leaves at once."
 
 
+class Ears:
+    """What happens to a reply at the moment of its delivery: it is shown, and only then noted as
+    delivered, so that a chat which is killed in between leaves it for the next one."""
+
+    def __init__(self) -> None:
+        self.show: Callable[[Reply], None] = lambda _reply: None
+
+    def hear(self, reply: Reply, _text: str) -> None:
+        self.show(reply)
+
+
 @dataclass(frozen=True, kw_only=True)
 class Line:
-    """An open engine and the lane that is spoken to. `heard` fills with the replies."""
+    """An open engine and the lane that is spoken to."""
 
     app: App
     place: Place
     key: SessionKey
-    heard: list[Reply]
+    ears: Ears
 
     def inbound(self, text: str, media: Iterable[Media] = ()) -> Inbound:
         return Inbound(
@@ -72,11 +83,7 @@ async def _chat(
     live = Live(place.console, key, wanted=not given.json)
     async with _line(place, key, live.emit) as line:
         app = line.app
-        await app.gateway.delivery.flush(only=key)
-        before = len(line.heard)
-        if before:
-            place.console.tell(BEFORE)
-            _tell_others(place, line.heard)
+        await _deliver_left_over(line)
         media = [await app.media.put(*image) for image in images]
         inbound = line.inbound(text, media)
         accepted = await app.gateway.accept(inbound)
@@ -84,13 +91,74 @@ async def _chat(
             await app.gateway.settle(key)
             await stop.settled()
         outcome = await answered(app.store, inbound, accepted)
-        others = [reply for reply in line.heard if reply not in outcome.replies]
-        if given.json:
-            place.console.document(outcome.document(others))
-        else:
-            _tell_others(place, [r for r in others[before:] if r.text not in live.said])
-            _print(place, outcome, said=live.said)
+        printed = _Printed(place, outcome, said=live.said, json=given.json)
+        line.ears.show = printed.show
+        await app.gateway.deliver(key)
+        printed.rest()
     return INTERRUPTED if stop.asked else _status(outcome)
+
+
+async def _deliver_left_over(line: Line) -> None:
+    """Answers that an earlier chat was killed before it could show."""
+    console, first = line.place.console, [BEFORE]
+
+    def show(reply: Reply) -> None:
+        while first:
+            console.tell(first.pop())
+        console.tell(reply.text)
+
+    line.ears.show = show
+    await line.app.gateway.deliver(line.key)
+
+
+class _Printed:
+    """The answer on standard output, everything else beside it, each once."""
+
+    def __init__(self, place: Place, outcome: Answered, *, said: Sequence[str], json: bool) -> None:
+        self._place = place
+        self._outcome = outcome
+        self._said = said
+        self._json = json
+        self._others: list[Reply] = []
+        self._open = list(outcome.replies)
+        self._told = False
+
+    def show(self, reply: Reply) -> None:
+        if reply not in self._outcome.replies:
+            self._others.append(reply)
+            if not self._json and reply.text not in self._said:
+                self._place.console.tell(reply.text)
+            return
+        if reply in self._open:
+            self._open.remove(reply)
+            self._print(reply)
+
+    def rest(self) -> None:
+        """What another chat of this lane has delivered is ours to show all the same."""
+        for reply in self._open:
+            self._print(reply)
+        self._document()
+        if self._outcome.state == "asking" and not self._json:
+            name = called(self._outcome.key)
+            answer = f"Answer with: hermes chat -q /approve --session {name} (or -q /deny)"
+            self._place.console.tell(answer)
+
+    def _print(self, reply: Reply) -> None:
+        console = self._place.console
+        if self._json:
+            if not self._open:
+                self._document()
+        elif reply.kind == "question" or (
+            reply.kind == "notice" and self._outcome.turn is not None
+        ):
+            console.stderr.write(f"hermes: {reply.text}\n")
+        elif reply.text not in self._said:
+            console.say(reply.text)
+
+    def _document(self) -> None:
+        if self._json and not self._told:
+            self._told = True
+            self._place.console.document(self._outcome.document(self._others))
 
 
 async def _suspend(given: grammar.Named, place: Place) -> int:
@@ -101,7 +169,9 @@ async def _suspend(given: grammar.Named, place: Place) -> int:
         accepted = await line.app.gateway.accept(inbound)
         await line.app.gateway.settle(key)
         outcome = await answered(line.app.store, inbound, accepted)
-    _tell_others(place, [reply for reply in line.heard if reply not in outcome.replies])
+        mine = outcome.replies
+        line.ears.show = lambda reply: None if reply in mine else place.console.tell(reply.text)
+        await line.app.gateway.deliver(key)
     if given.json:
         said = " ".join(reply.text for reply in outcome.replies)
         place.console.document({"session": key, "session_id": outcome.session_id, "text": said})
@@ -116,16 +186,16 @@ async def _line(place: Place, key: SessionKey, emit: Emit) -> AsyncIterator[Line
     settings = place.settings()
     prepare(place.home)
     logs.begin(place.home, settings, place.environ)
-    heard: list[Reply] = []
+    ears = Ears()
     engine = opened(
         place.home,
         settings,
-        show=lambda reply, _text: heard.append(reply),
+        show=ears.hear,
         emit=emit,
         workdir=Path.cwd(),
     )
     async with engine as app, app.gateway.joined():
-        yield Line(app=app, place=place, key=key, heard=heard)
+        yield Line(app=app, place=place, key=key, ears=ears)
 
 
 class _Stop:
@@ -175,23 +245,6 @@ def _question(given: grammar.Chat, place: Place) -> str:
     if text is None or (not text.strip() and not given.image):
         raise Usage('nothing was said. Say it with: hermes chat -q "TEXT"')
     return text
-
-
-def _print(place: Place, outcome: Answered, *, said: Sequence[str]) -> None:
-    """The answer is the result, unless it is on the screen already; why there is none is told."""
-    for reply in outcome.replies:
-        if reply.kind == "question" or (reply.kind == "notice" and outcome.turn is not None):
-            place.console.stderr.write(f"hermes: {reply.text}\n")
-        elif reply.text not in said:
-            place.console.say(reply.text)
-    if outcome.state == "asking":
-        name = called(outcome.key)
-        place.console.tell(f"Answer with: hermes chat -q /approve --session {name} (or -q /deny)")
-
-
-def _tell_others(place: Place, replies: Sequence[Reply]) -> None:
-    for reply in replies:
-        place.console.tell(reply.text)
 
 
 def _status(outcome: Answered) -> int:

@@ -65,17 +65,20 @@ class Gateway:
             await keep_running("claim", self._claim)
 
     async def settle(self, key: SessionKey) -> None:
-        """One session until it rests, and its replies. Others are left to whoever runs them.
+        """One session until it rests; `deliver` then sends its replies. Other sessions are left
+        to whoever runs them.
 
         Raises a StoreFailed when the session cannot go on because nothing can be written.
         """
-        await self.delivery.flush(only=key)
         await self.dispatch(key)
         while not await self._rested(key):
             if self.failure is not None:
                 raise self.failure
             await self.store.nodes.wake(AGAIN_S)
             await self.dispatch(key)
+
+    async def deliver(self, key: SessionKey) -> None:
+        """Send what waits for a session's people, until nothing more is due."""
         while await self.delivery.flush(only=key):
             pass
 

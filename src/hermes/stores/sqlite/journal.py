@@ -37,7 +37,8 @@ ON CONFLICT (id) DO UPDATE SET
     state = excluded.state, attempts = excluded.attempts, ended_at = excluded.ended_at
 """
 UPDATE_SESSION = """
-UPDATE sessions SET head = ?, written = ?, id = ?, phase = ?, mark = ?, runs = ?, title = ?, rows = ?,
+UPDATE sessions SET
+    head = ?, written = ?, id = ?, phase = ?, mark = ?, runs = ?, title = ?, rows = ?,
     waiting = waiting - ?, updated_at = ?
 WHERE n = ?
 """
