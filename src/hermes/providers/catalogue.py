@@ -1,0 +1,245 @@
+"""Who serves models, as data: where, under which key, and how each differs from its protocol."""
+
+import dataclasses
+import difflib
+from collections.abc import Mapping
+from typing import Final, Literal
+
+from msgspec import Struct
+from msgspec.structs import replace
+
+from hermes.providers.pieces import Quirks
+from hermes.providers.settings import ModelSettings
+
+_BLANK_SIGNATURE: Final = '{"google":{"thought_signature":"skip_thought_signature_validator"}}'
+
+
+class Entry(Struct, frozen=True, kw_only=True):
+    """One provider. `local` means that it needs no key; `for_models` is read by prefix."""
+
+    title: str
+    protocol: Literal["openai", "anthropic", "scripted"] = "openai"
+    base_url: str = ""
+    keys: tuple[str, ...] = ()
+    local: bool = False
+    docs: str = ""
+    aliases: tuple[str, ...] = ()
+    quirks: Quirks = Quirks()
+    for_models: tuple[tuple[str, Quirks], ...] = ()
+
+    def quirks_of(self, model: str) -> Quirks:
+        for prefix, quirks in self.for_models:
+            if model.startswith(prefix):
+                return quirks
+        return self.quirks
+
+
+_ROUTER: Final = Quirks(
+    reasoning_field="reasoning_details",
+    reasoning_when="always",
+    headers={"X-Title": "Hermes"},
+)
+# These models read their own reasoning again while they call tools, and refuse a call without it.
+_READS_ITS_REASONING: Final = Quirks(reasoning_field="reasoning_content", reasoning_blank=True)
+_CLAUDE: Final = Quirks(cache_marks=True)
+_GEMINI: Final = Quirks(call_extras=True, call_extra_blank=_BLANK_SIGNATURE)
+
+ENTRIES: Final[Mapping[str, Entry]] = {
+    "openrouter": Entry(
+        title="OpenRouter",
+        base_url="https://openrouter.ai/api/v1",
+        keys=("OPENROUTER_API_KEY",),
+        docs="https://openrouter.ai/keys",
+        quirks=_ROUTER,
+        for_models=(
+            ("anthropic/", replace(_ROUTER, cache_marks=True)),
+            ("mistralai/", replace(_ROUTER, call_ids="nine")),
+        ),
+    ),
+    "openai": Entry(
+        title="OpenAI",
+        base_url="https://api.openai.com/v1",
+        keys=("OPENAI_API_KEY",),
+        docs="https://platform.openai.com/api-keys",
+        quirks=Quirks(output_key="max_completion_tokens"),
+    ),
+    "anthropic": Entry(
+        title="Anthropic",
+        protocol="anthropic",
+        base_url="https://api.anthropic.com/v1",
+        keys=("ANTHROPIC_API_KEY",),
+        docs="https://console.anthropic.com/settings/keys",
+        aliases=("claude",),
+        quirks=_CLAUDE,
+    ),
+    "nous": Entry(
+        title="Nous Portal",
+        base_url="https://inference-api.nousresearch.com/v1",
+        keys=("NOUS_API_KEY", "NOUSRESEARCH_API_KEY"),
+        docs="https://portal.nousresearch.com",
+        aliases=("nous-portal", "nousresearch"),
+        quirks=replace(_ROUTER, headers={}),
+        for_models=(("anthropic/", replace(_ROUTER, headers={}, cache_marks=True)),),
+    ),
+    "nvidia": Entry(
+        title="NVIDIA NIM",
+        base_url="https://integrate.api.nvidia.com/v1",
+        keys=("NVIDIA_API_KEY", "NIM_API_KEY"),
+        docs="https://build.nvidia.com",
+        aliases=("nim", "nvidia-nim"),
+    ),
+    "zai": Entry(
+        title="z.ai",
+        base_url="https://api.z.ai/api/paas/v4",
+        keys=("ZAI_API_KEY", "GLM_API_KEY", "Z_AI_API_KEY"),
+        docs="https://z.ai/manage-apikey/apikey-list",
+        aliases=("z.ai", "z-ai", "glm", "zhipu"),
+        quirks=Quirks(reasoning_field="reasoning_content"),
+    ),
+    "kimi": Entry(
+        title="Kimi (Moonshot AI)",
+        base_url="https://api.moonshot.ai/v1",
+        keys=("KIMI_API_KEY", "MOONSHOT_API_KEY"),
+        docs="https://platform.kimi.ai/console/api-keys",
+        aliases=("moonshot", "moonshotai"),
+        quirks=_READS_ITS_REASONING,
+    ),
+    "minimax": Entry(
+        title="MiniMax",
+        protocol="anthropic",
+        base_url="https://api.minimax.io/anthropic/v1",
+        keys=("MINIMAX_API_KEY",),
+        docs="https://platform.minimax.io",
+        quirks=_CLAUDE,
+    ),
+    "xiaomi": Entry(
+        title="Xiaomi MiMo",
+        base_url="https://api.xiaomimimo.com/v1",
+        keys=("XIAOMI_API_KEY", "MIMO_API_KEY"),
+        docs="https://platform.xiaomimimo.com",
+        aliases=("mimo", "xiaomi-mimo"),
+        quirks=replace(_READS_ITS_REASONING, output_key="max_completion_tokens"),
+    ),
+    "huggingface": Entry(
+        title="Hugging Face",
+        base_url="https://router.huggingface.co/v1",
+        keys=("HF_TOKEN", "HUGGINGFACE_API_KEY"),
+        docs="https://huggingface.co/settings/tokens",
+        aliases=("hf", "hugging-face"),
+    ),
+    "groq": Entry(
+        title="Groq",
+        base_url="https://api.groq.com/openai/v1",
+        keys=("GROQ_API_KEY",),
+        docs="https://console.groq.com/keys",
+        quirks=Quirks(output_key="max_completion_tokens"),
+    ),
+    "together": Entry(
+        title="Together",
+        base_url="https://api.together.xyz/v1",
+        keys=("TOGETHER_API_KEY",),
+        docs="https://api.together.ai/settings/api-keys",
+        aliases=("togetherai", "together-ai"),
+    ),
+    "deepseek": Entry(
+        title="DeepSeek",
+        base_url="https://api.deepseek.com/v1",
+        keys=("DEEPSEEK_API_KEY",),
+        docs="https://platform.deepseek.com/api_keys",
+        quirks=_READS_ITS_REASONING,
+    ),
+    "mistral": Entry(
+        title="Mistral",
+        base_url="https://api.mistral.ai/v1",
+        keys=("MISTRAL_API_KEY",),
+        docs="https://console.mistral.ai/api-keys",
+        quirks=Quirks(call_ids="nine", usage_option=False),
+    ),
+    "google": Entry(
+        title="Google",
+        base_url="https://generativelanguage.googleapis.com/v1beta/openai",
+        keys=("GEMINI_API_KEY", "GOOGLE_API_KEY"),
+        docs="https://aistudio.google.com/app/apikey",
+        aliases=("gemini", "google-ai"),
+        quirks=_GEMINI,
+        for_models=(("gemini-2", replace(_GEMINI, call_extra_blank="")),),
+    ),
+    "xai": Entry(
+        title="xAI",
+        base_url="https://api.x.ai/v1",
+        keys=("XAI_API_KEY",),
+        docs="https://console.x.ai",
+        aliases=("x.ai", "grok"),
+        quirks=Quirks(output_key="max_completion_tokens"),
+    ),
+    "ollama": Entry(
+        title="Ollama",
+        base_url="http://127.0.0.1:11434/v1",
+        keys=("OLLAMA_API_KEY",),
+        local=True,
+        docs="https://ollama.com/download",
+    ),
+    "lmstudio": Entry(
+        title="LM Studio",
+        base_url="http://127.0.0.1:1234/v1",
+        keys=("LM_API_KEY",),
+        local=True,
+        docs="https://lmstudio.ai",
+        aliases=("lm-studio",),
+    ),
+    "vllm": Entry(
+        title="vLLM",
+        base_url="http://127.0.0.1:8000/v1",
+        keys=("VLLM_API_KEY",),
+        local=True,
+        docs="https://docs.vllm.ai",
+    ),
+    "custom": Entry(
+        title="Any OpenAI-compatible server",
+        keys=("CUSTOM_API_KEY",),
+        local=True,
+        aliases=("openai-compatible",),
+    ),
+    "custom-anthropic": Entry(
+        title="Any Anthropic-compatible server",
+        protocol="anthropic",
+        keys=("CUSTOM_API_KEY",),
+        local=True,
+        aliases=("anthropic-compatible",),
+        quirks=_CLAUDE,
+    ),
+    "scripted": Entry(
+        title="Scripted answers, for tests and demos",
+        protocol="scripted",
+        local=True,
+        aliases=("demo",),
+    ),
+}
+
+_NAMES: Final[Mapping[str, str]] = {
+    **{alias: name for name, entry in ENTRIES.items() for alias in entry.aliases},
+    **{name: name for name in ENTRIES},
+}
+
+
+def canonical(provider: str) -> str | None:
+    """The name in the catalogue for what a person wrote; None when there is none."""
+    return _NAMES.get(provider.strip().lower().replace("_", "-").replace(" ", "-"))
+
+
+def closest(provider: str) -> list[str]:
+    """Names that a person may have meant."""
+    found = difflib.get_close_matches(provider.strip().lower(), _NAMES, n=3)
+    return list(dict.fromkeys(_NAMES[name] for name in found))
+
+
+def chosen(text: str, current: ModelSettings) -> ModelSettings:
+    """`provider:model`, or a model of the provider that is in use. Nothing else is taken over
+    from another provider: its URL and key would not fit."""
+    provider, colon, model = text.strip().partition(":")
+    name = canonical(provider)
+    if colon and name is not None and name != canonical(current.provider):
+        return dataclasses.replace(
+            current, provider=name, name=model, base_url="", api_key="", headers={}, body={}
+        )
+    return dataclasses.replace(current, name=model if colon and name is not None else text.strip())

@@ -1,0 +1,211 @@
+"""What a server said when it did not answer, as an error of ours. Pure.
+
+Every text is one line that a person can act on, and none contains the key.
+"""
+
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from email.utils import parsedate_to_datetime
+from typing import Final
+
+import msgspec
+from msgspec import Struct
+
+from hermes.core.errors import (
+    ContextOverflow,
+    ProviderBusy,
+    ProviderDenied,
+    ProviderFailed,
+    ProviderRefused,
+)
+
+MESSAGE_CHARS_MAX: Final = 300
+SECRET_CHARS_MIN: Final = 4  # what is shorter is no key, and would blot out innocent words
+DEPTH_MAX: Final = 6
+
+_OVERFLOW_CODES: Final = frozenset(
+    {"context_length_exceeded", "exceed_context_size_error", "model_context_window_exceeded"}
+)
+_OVERFLOW: Final = re.compile(
+    "|".join(
+        (
+            "context[ _]length",
+            "context window",
+            "context limit",
+            "context size",
+            r"prompt (is )?too long",
+            "input (is )?too long",
+            "maximum prompt length",
+            "maximum model length",
+            "prompt exceeds max length",
+            "exceeded model token limit",
+            "input token count",
+            "too many (input )?tokens",
+            "request too large for model",
+            "reduce the length of the (messages|prompt)",
+            r"`inputs` tokens \+ `max_new_tokens` must be",
+        )
+    ),
+    re.IGNORECASE,
+)
+_NO_CREDIT: Final = re.compile(
+    "insufficient[_ ](quota|balance|credit|funds)|credit balance|exceeded_current_quota"
+    "|billing_(error|hard_limit)|out of credit",
+    re.IGNORECASE,
+)
+_BAD_KEY: Final = re.compile(r"\bapi[ _-]?key\b|invalid_authentication", re.IGNORECASE)
+_ASKED_DELAY: Final = re.compile(rb'"retryDelay"\s*:\s*"(\d{1,9}(?:\.\d{1,9})?)s"')
+
+_STATUS_OF: Final[Mapping[str, int]] = {
+    "invalid_request_error": 400,
+    "authentication_error": 401,
+    "invalid_api_key": 401,
+    "billing_error": 402,
+    "insufficient_quota": 402,
+    "permission_error": 403,
+    "not_found_error": 404,
+    "model_not_found": 404,
+    "request_too_large": 413,
+    "context_length_exceeded": 400,
+    "rate_limit_error": 429,
+    "rate_limit_exceeded": 429,
+    "api_error": 500,
+    "server_error": 500,
+    "timeout_error": 504,
+    "overloaded_error": 529,
+}
+
+
+@dataclass(frozen=True, kw_only=True)
+class Whom:
+    """Whom we asked, for people: where it is, and which setting holds its key."""
+
+    name: str  # provider:model
+    url: str
+    key_hint: str  # how to set the key, a sentence without its full stop
+    secret: str = field(default="", repr=False)
+
+    def line(self, text: str) -> str:
+        """One line, of bounded length, without the key."""
+        if len(self.secret) >= SECRET_CHARS_MIN:
+            text = text.replace(self.secret, "•••")
+        text = " ".join(text.split())
+        if len(text) > MESSAGE_CHARS_MAX:
+            text = text[: MESSAGE_CHARS_MAX - 1] + "…"
+        return text
+
+
+class Complaint(Struct, frozen=True, kw_only=True):
+    """The server's own words, found in whatever shape it gave them."""
+
+    message: str = ""
+    kinds: tuple[str, ...] = ()  # its error type and code
+    status: int | None = None  # where the code is a number, or a name that means one
+
+
+def failure(
+    whom: Whom, status: int, headers: Mapping[str, str], body: bytes, *, now: float
+) -> ProviderFailed:
+    """The error for an HTTP status. `now` is the wall clock, for a Retry-After that is a date."""
+    if 300 <= status < 400:
+        target = whom.line(headers.get("location", "elsewhere"))
+        return ProviderRefused(
+            f"{whom.name}: {whom.url} redirects to {target}. Set model.base_url to the final URL."
+        )
+    delay_s = asked_delay(headers, body, now=now)
+    return classified(whom, status, complaint(body), delay_s=delay_s)
+
+
+def classified(
+    whom: Whom, status: int, said: Complaint, *, delay_s: float | None = None
+) -> ProviderFailed:
+    """The error for what was said, by status first and well-known words second."""
+    words = " ".join((*said.kinds, said.message))
+    text = whom.line(said.message or "no reason given").rstrip(".")
+    start = f"{whom.name} answered {status}: {text}."
+    if _is_overflow(status, said):
+        return ContextOverflow(f"{start} The conversation is longer than the model reads.")
+    if status == 402 or (status in (400, 403, 429) and _NO_CREDIT.search(words)):
+        return ProviderDenied(f"{start} The account is out of credit; top it up at the provider.")
+    if status in (401, 403) or (status == 400 and _BAD_KEY.search(words)):
+        return ProviderDenied(f"{start} {whom.key_hint}.")
+    if status == 404:
+        return ProviderRefused(f"{start} Check model.name and model.base_url ({whom.url}).")
+    if status in (408, 409, 425, 429) or (status >= 500 and status not in (501, 505)):
+        what = "It is busy" if status in (429, 503, 529) else "It failed for the moment"
+        return ProviderBusy(f"{start} {what}; try again later.", delay_s=delay_s)
+    return ProviderRefused(f"{start} The request was refused as it is.")
+
+
+def complained(whom: Whom, error: object) -> ProviderFailed:
+    """The error for a complaint in the middle of a stream, where the status was 200 already."""
+    said = _found(error, 0)
+    return classified(whom, said.status or 500, said)
+
+
+def complaint(body: bytes) -> Complaint:
+    """Out of JSON of any known shape; else the first words of whatever it is."""
+    try:
+        value: object = msgspec.json.decode(body)
+    except (ValueError, RecursionError):
+        text = re.sub(r"<[^<>]{0,200}>", " ", body[:4000].decode("utf-8", "replace"))
+        return Complaint(message=" ".join(text.split())[:MESSAGE_CHARS_MAX])
+    return _found(value, 0)
+
+
+def asked_delay(headers: Mapping[str, str], body: bytes, *, now: float) -> float | None:
+    """How long the server wants us to wait, if it says: in ms, in s, as a date, or in the body."""
+    if (ms := _number(headers.get("retry-after-ms"))) is not None:
+        return ms / 1000
+    after = headers.get("retry-after")
+    if (seconds := _number(after)) is not None:
+        return seconds
+    if after is not None:
+        try:
+            return max(0.0, parsedate_to_datetime(after).timestamp() - now)
+        except (ValueError, TypeError, OverflowError):
+            return None
+    found = _ASKED_DELAY.search(body[:20_000])
+    return float(found.group(1)) if found else None
+
+
+def _number(text: str | None) -> float | None:
+    if text is None or not re.fullmatch(r"\s*-?\d{1,12}(\.\d{1,12})?\s*", text):
+        return None
+    return max(0.0, float(text))
+
+
+def _is_overflow(status: int, said: Complaint) -> bool:
+    if status == 413 or _OVERFLOW_CODES.intersection(said.kinds):
+        return True
+    return status in (400, 422, 500) and bool(_OVERFLOW.search(said.message))
+
+
+def _found(value: object, depth: int) -> Complaint:
+    """Walk into `error`, `message`, `detail` and first elements until there are words."""
+    if depth > DEPTH_MAX:
+        return Complaint()
+    if isinstance(value, str):
+        return Complaint(message=value)
+    if isinstance(value, list):
+        return _found(value[0], depth + 1) if value else Complaint()
+    if not isinstance(value, dict):
+        return Complaint()
+    kinds = tuple(str(value[key]) for key in ("type", "code", "status") if value.get(key))
+    inner = Complaint()
+    for key in ("error", "message", "detail", "msg", "error_message"):
+        if value.get(key):
+            inner = _found(value[key], depth + 1)
+            break
+    status = inner.status if inner.status is not None else _status(kinds)
+    return Complaint(message=inner.message, kinds=(*kinds, *inner.kinds), status=status)
+
+
+def _status(kinds: tuple[str, ...]) -> int | None:
+    for kind in kinds:
+        if kind in _STATUS_OF:
+            return _STATUS_OF[kind]
+        if re.fullmatch(r"[45]\d\d", kind):
+            return int(kind)
+    return None

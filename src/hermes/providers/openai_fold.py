@@ -1,0 +1,313 @@
+"""The chunks of an OpenAI chat completion, folded into one answer. Pure.
+
+No finish reason, no answer: a stream that was cut is an error, however much of it came.
+"""
+
+from collections.abc import Sequence
+from typing import Final
+
+import msgspec
+from msgspec import Raw, Struct
+
+from hermes.core.errors import ProviderBusy
+from hermes.core.messages import Thought, Usage
+from hermes.core.ports import Answer, RawCall
+from hermes.core.signals import Glimpse, TextDelta, ThoughtDelta
+from hermes.providers.failures import Whom, complained
+from hermes.providers.folding import Count, Finish, count, cut_off, foreign, raw_calls, wordless
+from hermes.providers.inline_thoughts import ThoughtSplitter
+from hermes.providers.openai_render import Kept
+from hermes.providers.sse import ServerEvent
+
+_FINISH: Final[dict[str, Finish]] = {
+    "length": "length",
+    "max_tokens": "length",
+    "content_filter": "filtered",
+    "safety": "filtered",
+}
+
+
+class _Inner(Struct):
+    text: str = ""
+
+
+class _Part(Struct):
+    """Content in pieces: text, or thinking that is a list of texts itself."""
+
+    type: str = ""
+    text: str | None = None
+    thinking: list[_Inner] | str | None = None
+
+
+class _Function(Struct):
+    name: str | None = None
+    arguments: str | dict[str, object] | None = None
+
+
+class _CallDelta(Struct):
+    index: int | None = None
+    id: str | None = None
+    function: _Function | None = None
+    extra_content: dict[str, object] | None = None
+
+
+class _Delta(Struct):
+    content: str | list[_Part] | None = None
+    reasoning_content: str | None = None
+    reasoning: str | None = None
+    reasoning_details: list[dict[str, object]] | None = None
+    tool_calls: list[_CallDelta] | None = None
+    refusal: str | None = None
+
+
+class _Choice(Struct):
+    index: int | None = None
+    delta: _Delta | None = None
+    message: _Delta | None = None
+    finish_reason: str | None = None
+
+
+class _Chunk(Struct):
+    choices: list[_Choice] | None = None
+    usage: Raw = Raw()
+    error: dict[str, object] | str | None = None
+
+
+class _PromptDetails(Struct):
+    cached_tokens: Count = None
+    cache_write_tokens: Count = None
+
+
+class _OutputDetails(Struct):
+    reasoning_tokens: Count = None
+
+
+class _Usage(Struct):
+    prompt_tokens: Count = None
+    completion_tokens: Count = None
+    prompt_tokens_details: _PromptDetails | None = None
+    completion_tokens_details: _OutputDetails | None = None
+    prompt_cache_hit_tokens: Count = None
+    cached_tokens: Count = None
+    cost: float | None = None
+
+
+class _Call:
+    """A call in the making."""
+
+    def __init__(self) -> None:
+        self.id = ""
+        self.name = ""
+        self.arguments: list[str] = []
+        self.extra: dict[str, object] | None = None
+
+
+_chunks = msgspec.json.Decoder(_Chunk)
+_usages = msgspec.json.Decoder(_Usage)
+
+
+class OpenAIFold:
+    """Feed it events in order, then ask for the answer."""
+
+    def __init__(self, whom: Whom) -> None:
+        self.started = False
+        self.finished = False
+        self._whom = whom
+        self._text: list[str] = []
+        self._thought: list[str] = []
+        self._details: list[dict[str, object]] = []
+        self._calls: dict[int, _Call] = {}  # by the server's index, in order of arrival
+        self._order: list[_Call] = []
+        self._reason: str | None = None
+        self._usage = Usage()
+        self._splitter = ThoughtSplitter()
+
+    def take(self, event: ServerEvent) -> Sequence[Glimpse]:
+        if event.data.strip() == b"[DONE]":
+            self.finished = True
+            return ()
+        return self._chunk(event.data)
+
+    def whole(self, body: bytes) -> Sequence[Glimpse]:
+        glimpses = self._chunk(body)
+        if self._reason is None and not self.started:
+            raise foreign(self._whom, body)
+        self._reason = self._reason or "stop"  # the document is whole, or it would not be JSON
+        self.finished = True
+        return [*glimpses, *self._say(self._splitter.end())]
+
+    def answer(self, model: str) -> Answer:
+        """All of it. Raises when the server did not say that this is all, or said nothing."""
+        if self._reason is None:
+            raise cut_off(self._whom)
+        finish = _FINISH.get(self._reason.lower(), "stop")
+        written = [RawCall(call.name, "".join(call.arguments)) for call in self._order]
+        calls = raw_calls(self._whom, written, finish)
+        if calls and finish == "stop":
+            finish = "calls"
+        text = "".join(self._text)
+        if self._splitter.unclosed and finish == "stop" and not text.strip():
+            text = "".join(self._thought)  # it never left its thoughts: they are the answer
+        if not text.strip() and not calls:
+            raise wordless(self._whom, finish)
+        return Answer(
+            text=text,
+            calls=calls,
+            thoughts=self._thoughts(),
+            usage=self._usage,
+            model=model,
+            finish=finish,
+        )
+
+    def _chunk(self, data: bytes) -> list[Glimpse]:
+        try:
+            chunk = _chunks.decode(data)
+        except (ValueError, RecursionError) as broken:
+            raise foreign(self._whom, data) from broken
+        if chunk.error:
+            raise complained(self._whom, chunk.error)
+        if bytes(chunk.usage) not in (b"", b"null"):
+            self._usage = _usage(chunk.usage)
+        glimpses: list[Glimpse] = []
+        for choice in chunk.choices or ():
+            if not choice.index:
+                glimpses += self._choice(choice)
+        return glimpses
+
+    def _choice(self, choice: _Choice) -> list[Glimpse]:
+        delta = choice.delta or choice.message or _Delta()
+        details = delta.reasoning_details or []
+        shown = delta.reasoning_content or delta.reasoning or _readable(details)
+        glimpses = self._think(shown)
+        glimpses += self._content(delta.content)
+        glimpses += self._content(delta.refusal)
+        self._merge_details(details)
+        for call in delta.tool_calls or ():
+            self._call(call)
+        if choice.finish_reason:
+            self._finish_with(choice.finish_reason)
+            glimpses += self._say(self._splitter.end())
+        return glimpses
+
+    def _finish_with(self, reason: str) -> None:
+        if reason in ("error", "insufficient_system_resource"):
+            raise ProviderBusy(f"{self._whom.name} broke off the answer ({reason}).")
+        self._reason = reason
+
+    def _content(self, content: str | list[_Part] | None) -> list[Glimpse]:
+        if isinstance(content, str):
+            return self._say(self._splitter.feed(content))
+        glimpses: list[Glimpse] = []
+        for part in content or ():
+            if isinstance(part.thinking, str):
+                glimpses += self._think(part.thinking)
+            elif part.thinking is not None:
+                glimpses += self._think("".join(inner.text for inner in part.thinking))
+            elif part.text:
+                glimpses += self._say(self._splitter.feed(part.text))
+        return glimpses
+
+    def _say(self, pieces: Sequence[Glimpse]) -> list[Glimpse]:
+        for piece in pieces:
+            self.started = True
+            if isinstance(piece, TextDelta):
+                self._text.append(piece.text)
+            elif isinstance(piece, ThoughtDelta):
+                self._thought.append(piece.text)
+        return list(pieces)
+
+    def _think(self, text: str) -> list[Glimpse]:
+        return self._say([ThoughtDelta(text)]) if text else []
+
+    def _merge_details(self, details: Sequence[dict[str, object]]) -> None:
+        """Pieces of a block come in a row under one index: texts are joined, the rest replaced."""
+        for piece in details:
+            self.started = True
+            last = self._details[-1] if self._details else {}
+            joins = [key for key in ("text", "summary") if isinstance(piece.get(key), str)]
+            same = all(last.get(key) == piece.get(key) for key in ("type", "index"))
+            if not (self._details and same and (joins or piece.get("signature"))):
+                self._details.append(dict(piece))
+                continue
+            for key, value in piece.items():
+                if key in joins:
+                    last[key] = str(last.get(key) or "") + str(value)
+                elif value is not None:
+                    last[key] = value
+
+    def _call(self, delta: _CallDelta) -> None:
+        self.started = True
+        function = delta.function or _Function()
+        call = self._which(delta, function)
+        call.id = delta.id or call.id
+        call.extra = delta.extra_content or call.extra
+        if function.name and function.name != call.name:
+            call.name += function.name
+        if isinstance(function.arguments, dict):
+            call.arguments = [msgspec.json.encode(function.arguments).decode()]
+        elif function.arguments:
+            call.arguments.append(function.arguments)
+
+    def _which(self, delta: _CallDelta, function: _Function) -> _Call:
+        """By index; but some servers give every call index 0, or none, and only a new id."""
+        index = delta.index if delta.index is not None else self._implied(delta, function)
+        call = self._calls.get(index)
+        if call is None or _is_another(call, delta, function):
+            call = self._calls[index] = _Call()
+            self._order.append(call)
+        return call
+
+    def _implied(self, delta: _CallDelta, function: _Function) -> int:
+        last = len(self._order) - 1
+        if last < 0 or (function.name and not delta.id):
+            return last + 1
+        return last
+
+    def _thoughts(self) -> tuple[Thought, ...]:
+        extras = [Raw(msgspec.json.encode(call.extra)) for call in self._order]
+        kept = Kept(
+            reasoning_details=[Raw(msgspec.json.encode(detail)) for detail in self._details],
+            extra_content=extras if any(call.extra for call in self._order) else [],
+        )
+        text = "".join(self._thought)
+        holds = bool(kept.reasoning_details or kept.extra_content)
+        opaque = msgspec.json.encode(kept).decode() if holds else ""
+        return (Thought(text=text, opaque=opaque),) if text or opaque else ()
+
+
+def _is_another(call: _Call, delta: _CallDelta, function: _Function) -> bool:
+    """Does this piece begin a call of its own, although it comes under a known index?"""
+    if delta.id and call.id:
+        return delta.id != call.id
+    return bool(function.name and call.arguments and _complete("".join(call.arguments)))
+
+
+def _complete(arguments: str) -> bool:
+    try:
+        return isinstance(msgspec.json.decode(arguments), dict)
+    except (ValueError, RecursionError):
+        return False
+
+
+def _readable(details: Sequence[dict[str, object]]) -> str:
+    found = [detail.get("text") or detail.get("summary") for detail in details]
+    return "".join(text for text in found if isinstance(text, str))
+
+
+def _usage(raw: Raw) -> Usage:
+    """Counts are for the books: a server that garbles them has answered all the same."""
+    try:
+        usage = _usages.decode(raw)
+    except (ValueError, RecursionError):
+        return Usage()
+    prompt = usage.prompt_tokens_details or _PromptDetails()
+    output = usage.completion_tokens_details or _OutputDetails()
+    cached = prompt.cached_tokens or usage.prompt_cache_hit_tokens or usage.cached_tokens
+    return Usage(
+        input=count(usage.prompt_tokens),
+        output=count(usage.completion_tokens),
+        cached=count(cached),
+        cache_written=count(prompt.cache_write_tokens),
+        reasoning=count(output.reasoning_tokens),
+        cost=usage.cost if usage.cost is not None and usage.cost >= 0 else None,
+    )

@@ -1,0 +1,178 @@
+"""A request as the bytes of an OpenAI chat completion. Pure."""
+
+from collections.abc import Callable, Mapping, Sequence
+from typing import Final
+
+import msgspec
+from msgspec import Raw, Struct
+
+from hermes.core.messages import Line, Thought
+from hermes.core.ports import Request, ToolSpec
+from hermes.providers.pieces import (
+    NO_OUTPUT,
+    Gallery,
+    Image,
+    Quirks,
+    nine_characters,
+    safe_name,
+)
+
+Json = dict[str, object]
+
+_MARK: Final = {"type": "ephemeral"}
+
+
+class Kept(Struct, frozen=True, omit_defaults=True):
+    """What a server wants back besides text: `Thought.opaque` is this as JSON.
+
+    `extra_content` has one entry a call, null where the call had none.
+    """
+
+    reasoning_details: list[Raw] = []
+    extra_content: list[Raw] = []
+
+
+def render(request: Request, *, model: str, writer: str, quirks: Quirks) -> bytes:
+    """The body. `writer` is our provider:model; what another one thought is not passed on."""
+    page = _Page(Gallery(request.lines, request.blobs), writer, quirks)
+    messages = [page.system(request.system)] if request.system else []
+    calling = _turns_with_calls(request.lines)
+    for line, in_calling in zip(request.lines, calling, strict=True):
+        messages.append(page.message(line, in_calling))
+    if quirks.cache_marks:
+        _mark(messages)
+    body: Json = {"model": model, "messages": messages, "stream": True}
+    if quirks.usage_option:
+        body["stream_options"] = {"include_usage": True}
+    if request.tools:
+        body["tools"] = [_tool(tool) for tool in request.tools]
+    output_max = request.output_tokens_max or quirks.output_tokens_default
+    if output_max is not None:
+        body[quirks.output_key] = output_max
+    return msgspec.json.encode({**body, **quirks.body})
+
+
+class _Page:
+    """One request being written: what its lines have in common."""
+
+    def __init__(self, gallery: Gallery, writer: str, quirks: Quirks) -> None:
+        self._gallery = gallery
+        self._writer = writer
+        self._quirks = quirks
+        self._id: Callable[[str], str] = nine_characters if quirks.call_ids == "nine" else str
+
+    def system(self, text: str) -> Json:
+        return {"role": "system", "content": text}
+
+    def message(self, line: Line, in_calling: bool) -> Json:
+        if line.role == "assistant":
+            return self._assistant(line, in_calling)
+        if line.role == "tool":
+            text = "\n".join([line.text, *self._named(line)]).strip() or NO_OUTPUT
+            return {"role": "tool", "tool_call_id": self._id(line.call), "content": text}
+        return {"role": "user", "content": self._content(line)}
+
+    def _content(self, line: Line) -> str | list[Json]:
+        if not line.media:
+            return line.text
+        parts: list[Json] = [{"type": "text", "text": line.text}] if line.text.strip() else []
+        for media in line.media:
+            match self._gallery.piece(media):
+                case Image(media_type=media_type, base64=base64):
+                    url = f"data:{media_type};base64,{base64}"
+                    parts.append({"type": "image_url", "image_url": {"url": url}})
+                case str(text):
+                    parts.append({"type": "text", "text": text})
+        return parts
+
+    def _named(self, line: Line) -> list[str]:
+        """A tool's message takes text only."""
+        return [f"[Attached: {media.name} ({media.media_type}).]" for media in line.media]
+
+    def _assistant(self, line: Line, in_calling: bool) -> Json:
+        mine = line.thoughts if line.model == self._writer else ()
+        kept = _kept(mine)
+        message: Json = {"role": "assistant", "content": line.text or None}
+        if line.calls:
+            extras = self._extras(line, kept)
+            message["tool_calls"] = [
+                {
+                    "id": self._id(call.id),
+                    "type": "function",
+                    "function": {"name": safe_name(call.tool), "arguments": call.arguments},
+                    **({"extra_content": extra} if extra is not None else {}),
+                }
+                for call, extra in zip(line.calls, extras, strict=True)
+            ]
+        if in_calling or self._quirks.reasoning_when == "always":
+            message.update(self._reasoning(line, mine, kept))
+        return message
+
+    def _reasoning(self, line: Line, thoughts: Sequence[Thought], kept: Kept) -> Json:
+        field = self._quirks.reasoning_field
+        if field == "reasoning_details" and kept.reasoning_details:
+            return {field: kept.reasoning_details}
+        if field == "reasoning_content":
+            text = "".join(thought.text for thought in thoughts)
+            if text or (self._quirks.reasoning_blank and line.calls):
+                return {field: text}
+        return {}
+
+    def _extras(self, line: Line, kept: Kept) -> list[Raw | None]:
+        none: list[Raw | None] = [None] * len(line.calls)
+        if not self._quirks.call_extras:
+            return none
+        if len(kept.extra_content) == len(line.calls):
+            return [extra if bytes(extra) != b"null" else None for extra in kept.extra_content]
+        if self._quirks.call_extra_blank:
+            return [Raw(self._quirks.call_extra_blank.encode()), *none[1:]]
+        return none
+
+
+def _tool(tool: ToolSpec) -> Json:
+    function = {
+        "name": tool.name,
+        "description": tool.description,
+        "parameters": Raw(tool.parameters.encode()),
+    }
+    return {"type": "function", "function": function}
+
+
+def _kept(thoughts: Sequence[Thought]) -> Kept:
+    for thought in thoughts:
+        if thought.opaque:
+            try:
+                return msgspec.json.decode(thought.opaque, type=Kept)
+            except (ValueError, RecursionError):
+                continue  # another protocol's; it is of no use here
+    return Kept()
+
+
+def _turns_with_calls(lines: Sequence[Line]) -> list[bool]:
+    """For each line: is there a call between the user lines around it?"""
+    found: list[bool] = []
+    start = 0
+    for at, line in enumerate([*lines, None]):
+        if line is None or line.role == "user":
+            calls = any(other.calls for other in lines[start:at])
+            found.extend([calls] * (at - start))
+            start = at
+    return found
+
+
+def _mark(messages: list[Json]) -> None:
+    """Cache marks: behind the system prompt, the last message of a person and the last result."""
+    for role in ("system", "user", "tool"):
+        last = next((m for m in reversed(messages) if m["role"] == role), None)
+        if last is None:
+            continue
+        content = last["content"]
+        parts: list[Mapping[str, object]] = (
+            [{"type": "text", "text": content}]
+            if isinstance(content, str)
+            else list(content)
+            if isinstance(content, list)
+            else []
+        )
+        if parts:
+            last["content"] = [*parts[:-1], {**parts[-1], "cache_control": _MARK}]

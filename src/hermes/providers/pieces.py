@@ -1,0 +1,88 @@
+"""What both protocols need to put a request together: images, names and ids. Pure."""
+
+import base64
+import hashlib
+import re
+from collections.abc import Mapping, Sequence
+from typing import Final, Literal
+
+from msgspec import Struct
+
+from hermes.core.messages import Line, Media
+
+IMAGE_TYPES: Final = frozenset({"image/png", "image/jpeg", "image/gif", "image/webp"})
+IMAGE_BYTES_MAX: Final = 5_000_000  # the smallest limit of the known providers
+IMAGES_MAX: Final = 20  # the newest ones of a request; older ones are named only
+TOOL_NAME_CHARS_MAX: Final = 64
+NO_OUTPUT: Final = "(no output)"  # a blank result is refused by some
+
+_NINE: Final = "0123456789abcdefghijklmnopqrstuvwxyz"
+
+
+class Quirks(Struct, frozen=True, kw_only=True):
+    """How a server differs from the protocol that it speaks."""
+
+    output_key: str = "max_tokens"
+    output_tokens_default: int | None = None  # where the protocol wants a number
+    usage_option: bool = True  # `stream_options.include_usage`
+    call_ids: Literal["ours", "nine"] = "ours"  # nine letters and digits, exactly
+    reasoning_field: Literal["", "reasoning_content", "reasoning_details"] = ""
+    reasoning_when: Literal["calls", "always"] = "calls"  # turns with calls, or every line
+    reasoning_blank: bool = False  # a line with calls needs the field even when it is empty
+    call_extras: bool = False  # each call carries `extra_content` that it wants back
+    call_extra_blank: str = ""  # JSON: what it takes for a call that somebody else wrote
+    cache_marks: bool = False
+    body: Mapping[str, object] = {}
+    headers: Mapping[str, str] = {}
+
+
+class Image(Struct, frozen=True):
+    media_type: str
+    base64: str
+
+
+class Gallery:
+    """The images of one request, as far as they may be sent."""
+
+    def __init__(self, lines: Sequence[Line], blobs: Mapping[str, bytes]) -> None:
+        newest: dict[str, None] = {}
+        for line in reversed(lines):
+            for media in reversed(line.media):
+                if _problem(media, blobs) == "" and len(newest) < IMAGES_MAX:
+                    newest[media.digest] = None
+        self._shown = newest
+        self._blobs = blobs
+
+    def piece(self, media: Media) -> Image | str:
+        """The image, or a short text in its place."""
+        label = f"{media.name or 'a file'} ({media.media_type})"
+        if problem := _problem(media, self._blobs):
+            return f"[Attached: {label}; {problem}.]"
+        if media.digest not in self._shown:
+            return f"[Attached: {label}; not shown again, there are newer images.]"
+        return Image(media.media_type, base64.b64encode(self._blobs[media.digest]).decode())
+
+
+def _problem(media: Media, blobs: Mapping[str, bytes]) -> str:
+    if media.media_type not in IMAGE_TYPES:
+        return "not an image that a model can see"
+    if media.digest not in blobs:
+        return "no longer stored"
+    if len(blobs[media.digest]) > IMAGE_BYTES_MAX:
+        return f"larger than {IMAGE_BYTES_MAX // 1_000_000} MB"
+    return ""
+
+
+def safe_name(tool: str) -> str:
+    """A name that providers take. A model may have called one that they would refuse for ever."""
+    return re.sub(r"[^a-zA-Z0-9_-]", "_", tool)[:TOOL_NAME_CHARS_MAX] or "unnamed"
+
+
+def nine_characters(call: str) -> str:
+    """The same nine letters and digits for the same call, always."""
+    number = int.from_bytes(hashlib.blake2b(call.encode(), digest_size=8).digest(), "big")
+    letters = []
+    for _ in range(9):
+        number, digit = divmod(number, len(_NINE))
+        letters.append(_NINE[digit])
+    return "".join(letters)
