@@ -61,7 +61,8 @@ class Sighting(Struct, frozen=True, kw_only=True):
 
 class Terminal(Protocol):
     async def launch(self, launch: Launch) -> Sighting:
-        """Begin the command, once for ever per id: a second launch finds the first one.
+        """Begin the command, once for ever per id: a second launch finds the first one. Returns
+        when it has begun or cannot.
 
         Raises ToolFailed when it cannot even be tried (no such directory, no such shell)."""
 

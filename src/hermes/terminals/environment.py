@@ -1,0 +1,33 @@
+"""What a command sees of our environment: an allow-list, so no secret gets there by default."""
+
+from collections.abc import Iterable, Mapping
+
+from hermes.core.errors import Misconfigured
+
+PASSED = ("PATH", "HOME", "LANG", "TZ", "USER", "LOGNAME", "SHELL", "TMPDIR")
+PASSED_PREFIX = "LC_"
+PATH_DEFAULT = "/usr/local/bin:/usr/bin:/bin"
+# These make programs run code or talk to other machines; no setting may pass them on.
+NEVER = ("BASH_ENV", "ENV", "NODE_OPTIONS", "PERL5OPT", "RUBYOPT", "IFS", "SHELLOPTS", "PS4")
+NEVER_PREFIXES = ("LD_", "DYLD_", "PYTHON", "GIT_", "BASH_FUNC_", "HERMES_")
+NEVER_SUFFIX = "_PROXY"
+
+
+def child_environment(environ: Mapping[str, str], allow: Iterable[str] = ()) -> dict[str, str]:
+    """The environment of a command. `allow` names more variables that the owner lets through."""
+    names = (*PASSED, *(allowed(name) for name in allow))
+    chosen = {name: environ[name] for name in names if name in environ}
+    chosen |= {name: value for name, value in environ.items() if name.startswith(PASSED_PREFIX)}
+    if "LANG" not in chosen and "LC_ALL" not in chosen:
+        chosen["LANG"] = "C.UTF-8"
+    return {"PATH": PATH_DEFAULT, **chosen, "TERM": "dumb"}
+
+
+def allowed(name: str) -> str:
+    """The name itself. Raises Misconfigured for one that may never be passed on."""
+    upper = name.upper()
+    if upper in NEVER or upper.startswith(NEVER_PREFIXES) or upper.endswith(NEVER_SUFFIX):
+        raise Misconfigured(
+            "terminal.env", f"{name} would let the environment run code", "Remove that name."
+        )
+    return name

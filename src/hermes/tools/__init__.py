@@ -1,0 +1,1 @@
+"""What the agent can do: each tool is a `Tool` value that a factory function makes."""

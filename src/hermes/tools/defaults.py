@@ -1,0 +1,29 @@
+"""The tools that every agent has."""
+
+from hermes.core.ports import Tool
+from hermes.core.terminal import Terminal
+from hermes.tools.files import read_file_tool, write_file_tool
+from hermes.tools.patch import patch_tool
+from hermes.tools.paths import Places
+from hermes.tools.process import process_tool
+from hermes.tools.search import search_tool
+from hermes.tools.terminal import terminal_tool
+from hermes.tools.todo import todo_tool
+
+TIMEOUT_S = 180.0
+
+
+def default_tools(
+    terminal: Terminal, *, workdir: str, home: str, timeout_s: float = TIMEOUT_S
+) -> tuple[Tool, ...]:
+    """Their order is part of the prompt's prefix. `workdir` and `home` are absolute."""
+    places = Places(root=workdir, home=home)
+    return (
+        terminal_tool(terminal, places, timeout_s=timeout_s),
+        process_tool(terminal),
+        read_file_tool(places),
+        write_file_tool(places),
+        patch_tool(places),
+        search_tool(terminal, places),
+        todo_tool(),
+    )

@@ -1,0 +1,190 @@
+"""`read_file` and `write_file`: a window of numbered lines out, a whole file in."""
+
+import asyncio
+from collections.abc import Iterator
+from pathlib import Path
+from typing import BinaryIO
+
+from msgspec import Struct
+
+from hermes.core.errors import ToolFailed
+from hermes.core.messages import Effect
+from hermes.core.ports import Bench, Tool, ToolResult, ToolSpec
+from hermes.tools.arguments import Arguments
+from hermes.tools.output import CONTROLS, is_binary
+from hermes.tools.paths import Places, opened, replace_file, resolved
+
+LINES_DEFAULT, LINES_MAX = 500, 2_000
+LINE_BYTES_MAX = 2_000
+WINDOW_BYTES_MAX = 40_000
+SAMPLE_BYTES = 8_192
+COUNTED_BYTES_MAX = 100 * 1024 * 1024  # beyond this nobody counts the lines that are left
+CHUNK_BYTES = 1024 * 1024
+CONTENT_BYTES_MAX = 20 * 1024 * 1024
+
+IMAGES = {
+    b"\x89PNG\r\n": "PNG image",
+    b"\xff\xd8\xff": "JPEG image",
+    b"GIF8": "GIF image",
+    b"RIFF": "RIFF file (WebP, WAV or AVI)",
+    b"%PDF": "PDF document",
+    b"PK\x03\x04": "ZIP archive (or Office document)",
+}
+
+READ_SPEC = ToolSpec(
+    name="read_file",
+    description="Read a text file as numbered lines (N|text).",
+    parameters=(
+        '{"type":"object","properties":{'
+        '"path":{"type":"string"},'
+        '"offset":{"type":"integer","description":"first line, from 1"},'
+        '"limit":{"type":"integer","description":"lines, default 500"}'
+        '},"required":["path"]}'
+    ),
+)
+WRITE_SPEC = ToolSpec(
+    name="write_file",
+    description="Write a whole file, replacing what was there; makes missing directories.",
+    parameters=(
+        '{"type":"object","properties":{"path":{"type":"string"},"content":{"type":"string"}},'
+        '"required":["path","content"]}'
+    ),
+)
+
+
+class ReadArguments(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    path: str
+    offset: int | None = None
+    limit: int | None = None
+
+
+class WriteArguments(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    path: str
+    content: str
+
+
+def read_rule(arguments: ReadArguments) -> str:
+    if not arguments.path.strip():
+        return "path: it is empty."
+    if arguments.offset is not None and arguments.offset < 1:
+        return "offset: lines are counted from 1."
+    if arguments.limit is not None and not 1 <= arguments.limit <= LINES_MAX:
+        return f"limit: give between 1 and {LINES_MAX} lines."
+    return ""
+
+
+def write_rule(arguments: WriteArguments) -> str:
+    if not arguments.path.strip():
+        return "path: it is empty."
+    if len(arguments.content) > CONTENT_BYTES_MAX:
+        return f"content: longer than {CONTENT_BYTES_MAX:,} bytes."
+    return ""
+
+
+READ = Arguments(ReadArguments, read_rule)
+WRITE = Arguments(WriteArguments, write_rule)
+
+
+def read_file_tool(places: Places) -> Tool:
+    async def run(bench: Bench) -> ToolResult:
+        arguments = READ.parse(bench.call.arguments)
+        return ToolResult(text=await asyncio.to_thread(_read, places, bench, arguments))
+
+    return Tool(
+        spec=READ_SPEC, check=READ.check, effect=READ.effect(lambda _: Effect.READ), run=run
+    )
+
+
+def write_file_tool(places: Places) -> Tool:
+    async def run(bench: Bench) -> ToolResult:
+        arguments = WRITE.parse(bench.call.arguments)
+        return ToolResult(text=await asyncio.to_thread(_write, places, bench, arguments))
+
+    return Tool(
+        spec=WRITE_SPEC,
+        check=WRITE.check,
+        effect=WRITE.effect(lambda _: Effect.IDEMPOTENT),
+        run=run,
+    )
+
+
+def _write(places: Places, bench: Bench, arguments: WriteArguments) -> str:
+    path = resolved(places, bench.facts, arguments.path)
+    content = arguments.content.encode("utf-8", "replace")
+    new = replace_file(path, content, tag=bench.call.id)
+    lines = len(arguments.content.removesuffix("\n").split("\n")) if content else 0
+    made = "Created" if new else "Replaced"
+    return f"{made} {path}: {lines:,} lines, {len(content):,} bytes."
+
+
+def _read(places: Places, bench: Bench, arguments: ReadArguments) -> str:
+    path = resolved(places, bench.facts, arguments.path)
+    first, limit = arguments.offset or 1, arguments.limit or LINES_DEFAULT
+    with opened(path) as file:
+        _demand_text(path, file.read(SAMPLE_BYTES))
+        file.seek(0)
+        rows, last = _window(file, first, limit)
+        left = _lines_left(file)
+    total = None if left is None else last + left
+    if not rows:
+        if total == 0:
+            return "[the file is empty]"
+        raise ToolFailed(f"offset: {path} has {total:,} lines.")
+    if first == 1 and left == 0:
+        return "\n".join(rows)
+    of = "" if total is None else f" of {total:,}"
+    more = "" if left == 0 else f"; go on with offset={last + 1}"
+    return "\n".join([*rows, f"[lines {first}-{last}{of}{more}]"])
+
+
+def _demand_text(path: Path, sample: bytes) -> None:
+    for magic, kind in IMAGES.items():
+        if sample.startswith(magic):
+            raise ToolFailed(f"{path} is a {kind}; read_file reads text only.")
+    if sample.startswith((b"\xff\xfe", b"\xfe\xff")):
+        raise ToolFailed(f"{path} is UTF-16 text; convert it with iconv first.")
+    if is_binary(sample):
+        raise ToolFailed(f"{path} is a binary file; look at it with `file` or `xxd` instead.")
+
+
+def _window(file: BinaryIO, first: int, limit: int) -> tuple[list[str], int]:
+    """Numbered lines from `first` on, as many as were asked for and fit; and the last line read."""
+    rows: list[str] = []
+    number = used = 0
+    for number, (start, length) in enumerate(_lines(file), 1):
+        if number < first:
+            continue
+        row = f"{number}|{_shown(start, length)}"
+        rows.append(row)
+        used += len(row.encode()) + 1
+        if len(rows) >= limit or used > WINDOW_BYTES_MAX:
+            break
+    return rows, number
+
+
+def _lines(file: BinaryIO) -> Iterator[tuple[bytes, int]]:
+    """The beginning and the length of each line; a line of any length needs little memory."""
+    while start := file.readline(LINE_BYTES_MAX):
+        length, part = len(start), start
+        while len(part) == LINE_BYTES_MAX and not part.endswith(b"\n"):
+            part = file.readline(LINE_BYTES_MAX)
+            length += len(part)
+        yield start, length
+
+
+def _shown(start: bytes, length: int) -> str:
+    text = start.decode("utf-8", "replace").removeprefix("\ufeff").rstrip("\r\n")
+    text = CONTROLS.sub("\ufffd", text)
+    return text if length == len(start) else f"{text}… [{length - len(start):,} more bytes]"
+
+
+def _lines_left(file: BinaryIO) -> int | None:
+    """How many lines are left to read; None when there is too much to count."""
+    lines, counted, last = 0, 0, b"\n"
+    while chunk := file.read(CHUNK_BYTES):
+        lines += chunk.count(b"\n")
+        counted += len(chunk)
+        last = chunk[-1:]
+        if counted > COUNTED_BYTES_MAX:
+            return None
+    return lines + (last != b"\n")

@@ -1,0 +1,165 @@
+"""Programs that only read, as data: which they are, and which of their options do more than read.
+
+What is not listed is no reader. An option counts as one of `never` when it is it, when it may be
+read as an abbreviation of it (`--outp`), or when it contains it in a cluster (`-no` has `-o`).
+"""
+
+from typing import Literal
+
+from msgspec import Struct
+
+
+class Reader(Struct, frozen=True, kw_only=True):
+    """One program, or one subcommand of a program.
+
+    `never`    options that write, run or set something;
+    `takes`    options whose value is the next word;
+    `fine`     words that are harmless although they look like one of `never`;
+    `operands` how many words that are no options it may get; `format`: only `+…` ones;
+    `leading`  options end at the first operand.
+    """
+
+    never: tuple[str, ...] = ()
+    takes: tuple[str, ...] = ()
+    fine: tuple[str, ...] = ()
+    operands: Literal["any", "none", "one", "format"] = "any"
+    leading: bool = False
+
+    @property
+    def loose(self) -> bool:
+        """Whatever stands there, it only reads: words that nobody can know yet are welcome."""
+        return not self.never and self.operands == "any"
+
+
+def _words(text: str) -> tuple[str, ...]:
+    return tuple(text.split())
+
+
+# The words that hold commands together, and the nodes of the syntax tree that only do that.
+SEPARATORS = _words(
+    "; && || | |& ( ) { } ! if then elif else fi for in do done while until $( ` <("
+)
+STATEMENTS = _words("""
+    program list pipeline subshell compound_statement negated_command if_statement elif_clause
+    else_clause do_group while_statement command_substitution process_substitution
+""")
+
+ANY = Reader()
+_LOOSE = _words("""
+    : arch b2sum base32 base64 basename cal cat cksum cmp column comm cut df diff dirname du echo
+    egrep expand expr false fgrep fmt fold free getconf grep groups head hexdump id jq join locale
+    logname ls lsblk lscpu md5sum nl nproc numfmt od paste pathchk pgrep pidof printenv ps pwd
+    readlink realpath rev seq sha1sum sha224sum sha256sum sha384sum sha512sum sleep stat strings
+    sum tac tail tr true tsort tty type uname unexpand uptime users vmstat wc whereis which who
+    whoami
+""")
+
+READERS: dict[str, Reader] = dict.fromkeys(_LOOSE, ANY) | {
+    "date": Reader(
+        never=("-s", "--set"),
+        takes=("-d", "--date", "-r", "--reference", "-f", "--file"),
+        fine=("-Is", "-Ins", "-Iseconds", "-Iminutes", "-Ihours"),
+        operands="format",
+    ),
+    "env": Reader(never=("-",), operands="none"),
+    "file": Reader(never=("-C", "--compile", "-m", "--magic-file")),
+    "find": Reader(
+        never=_words("-delete -exec -execdir -ok -okdir -fprint -fprint0 -fprintf -fls")
+    ),
+    "hostname": Reader(never=("-F", "--file", "-b", "--boot"), operands="none"),
+    "printf": Reader(never=("-v",), leading=True),
+    "rg": Reader(never=("--pre", "--hostname-bin")),
+    "sort": Reader(never=("-o", "--output", "--compress-program", "-T", "--temporary-directory")),
+    "tree": Reader(never=("-o", "-R", "--output")),
+    "uniq": Reader(takes=("-f", "-s", "-w"), operands="one"),
+    "xxd": Reader(never=("-r", "-revert"), takes=("-c", "-g", "-l", "-s"), operands="one"),
+}
+
+# Programs that run code, or anything at all, unless they are only asked for their version.
+_VERSIONED = _words("""
+    bash bun cargo clang cmake deno docker g++ gcc gh git go helm java javac kubectl make mypy node
+    npm npx perl php pip pip3 pnpm podman poetry psql pytest python python3 rg ruby ruff rustc sh
+    sqlite3 terraform uv yarn zsh
+""")
+VERSIONS: dict[str, frozenset[str]] = {name: frozenset({"--version"}) for name in _VERSIONED} | {
+    name: frozenset({"--version", *more.split()})
+    for name, more in {
+        "cargo": "-V",
+        "docker": "-v",
+        "go": "version",
+        "java": "-version",
+        "javac": "-version",
+        "make": "-v",
+        "node": "-v",
+        "npm": "-v",
+        "perl": "-v",
+        "php": "-v",
+        "pip": "-V",
+        "pip3": "-V",
+        "python": "-V",
+        "python3": "-V",
+        "rustc": "-V",
+        "yarn": "-v",
+    }.items()
+}
+
+PIP = dict.fromkeys(
+    ("list", "freeze", "show", "check"),
+    Reader(never=("--log", "--python", "--cache-dir", "--proxy", "-i", "--index-url")),
+)
+
+
+class GitReader(Struct, frozen=True, kw_only=True):
+    """A subcommand of git.
+
+    `needs`   its first argument must be one of these; `bare`: or there are no arguments;
+    `listing` with operands, the first argument must be one of these: else they name what is made.
+    """
+
+    never: tuple[str, ...] = ("--output", "--ext-diff", "--textconv")
+    needs: tuple[str, ...] = ()
+    listing: tuple[str, ...] = ()
+    bare: bool = False
+
+
+_GIT_LOOKS = _words("""
+    blame cherry count-objects describe diff diff-index diff-tree for-each-ref log ls-files ls-tree
+    merge-base name-rev range-diff rev-list rev-parse shortlog show show-ref status version
+    whatchanged
+""")
+_BRANCH_WRITES = _words("""
+    -d -D --delete -m -M --move -c -C --copy -f --force -u --set-upstream-to --unset-upstream
+    --edit-description -t --track --create-reflog
+""")
+_BRANCH_LISTS = _words("--list --contains --no-contains --merged --no-merged --points-at")
+_TAG_WRITES = _words("-a -s -d --delete -f --force -m -F -u -e --edit --create-reflog")
+_CONFIG_READS = _words("--get --get-all --get-regexp --list -l")
+
+GIT: dict[str, GitReader] = dict.fromkeys(_GIT_LOOKS, GitReader()) | {
+    "branch": GitReader(never=_BRANCH_WRITES, listing=_BRANCH_LISTS),
+    "cat-file": GitReader(never=("--textconv", "--filters")),
+    "commit": GitReader(never=("--no-dry-run",), needs=("--dry-run",)),
+    "config": GitReader(never=("--unset", "--add", "--edit", "-e"), needs=_CONFIG_READS),
+    "grep": GitReader(never=("-O", "--open-files-in-pager", "--ext-grep", "--textconv")),
+    "reflog": GitReader(needs=("show",), bare=True),
+    "remote": GitReader(never=(), needs=("get-url",), bare=True),
+    "stash": GitReader(needs=("list", "show")),
+    "tag": GitReader(never=_TAG_WRITES, listing=("-l", "--list", "--contains", "--merged")),
+    "worktree": GitReader(needs=("list",)),
+}
+GIT_FLAGS = frozenset({"--no-pager", "-P", "--no-optional-locks"})
+GIT_SKIPPED = frozenset({"--global", "--local", "--system", "-v", "--verbose"})
+
+# `test -v NAME` evaluates a subscript in NAME, and `[[ A -eq B ]]` evaluates A and B; these do not.
+FILE_TESTS = frozenset(_words("-b -c -d -e -f -g -h -k -n -p -r -s -t -u -w -x -z -G -L -N -O -S"))
+STRING_TESTS = frozenset(_words("= == != !"))
+NUMBER_TESTS = frozenset(_words("-eq -ne -lt -le -gt -ge -a -o -nt -ot -ef"))
+BRACKET_TESTS = {
+    "[": FILE_TESTS | STRING_TESTS | NUMBER_TESTS | {"[", "]"},
+    "[[": FILE_TESTS | STRING_TESTS | {"[[", "]]", "&&", "||", "(", ")"},
+}
+
+XARGS_FLAGS = frozenset({"-0", "--null", "-r", "--no-run-if-empty", "-t"})
+SED_PRINTS = r"(?:\d+|\$)(?:,(?:\d+|\$))?p(?:;(?:\d+|\$)(?:,(?:\d+|\$))?p)*"
+# The shell acts on many upper-case names (PATH, IFS, …): a loop may not set one of those.
+LOOP_NAME = r"[a-z_][a-z0-9_]{0,30}"

@@ -1,0 +1,77 @@
+"""A desk with the default tools on it, in front of a real terminal: what a session would do."""
+
+import asyncio
+import json
+import os
+from pathlib import Path
+
+from hermes.core.ids import CallId, SessionKey, TurnId
+from hermes.core.messages import Call, Effect
+from hermes.core.ports import Bench, Tool, ToolResult
+from hermes.core.signals import CallProgress, Glimpse
+from hermes.terminals.local import LocalTerminal
+from hermes.terminals.records import folders
+from hermes.terminals.register import Limits
+from hermes.tools.defaults import default_tools
+
+
+class Desk:
+    """Makes the bench of each call and remembers facts, as the engine does."""
+
+    def __init__(self, home: Path, *, timeout_s: float = 20.0, session: str = "s") -> None:
+        self.place = home / "work place"
+        self.place.mkdir(parents=True, exist_ok=True)
+        self.calls = home / "calls"
+        self.terminal = LocalTerminal(
+            self.calls,
+            environ=os.environ,
+            limits=Limits(grace_s=0.4, output_bytes=2 * 1024 * 1024),
+        )
+        made = default_tools(
+            self.terminal, workdir=str(self.place), home=str(home), timeout_s=timeout_s
+        )
+        self.tools: dict[str, Tool] = {tool.spec.name: tool for tool in made}
+        self.session = SessionKey(session)
+        self.facts: dict[str, str] = {}
+        self.glimpses: list[Glimpse] = []
+        self.made = 0
+
+    def bench(self, name: str, call: str = "", **arguments: object) -> Bench:
+        self.made += 1
+        made = Call(
+            id=CallId(call or f"turn-{self.made}"), tool=name, arguments=json.dumps(arguments)
+        )
+        return Bench(
+            session=self.session,
+            turn=TurnId("turn"),
+            call=made,
+            facts=self.facts,
+            watch=self.glimpses.append,
+        )
+
+    async def do(self, name: str, call: str = "", **arguments: object) -> ToolResult:
+        """Check and run; facts are kept. Raises ToolFailed as the tool does."""
+        bench = self.bench(name, call, **arguments)
+        assert self.tools[name].check(bench.call.arguments) == ""
+        result = await self.tools[name].run(bench)
+        self.facts.update(result.facts)
+        return result
+
+    async def seek(self, name: str, call: str, **arguments: object) -> ToolResult | None:
+        seek = self.tools[name].seek
+        assert seek is not None
+        return await seek(self.bench(name, call, **arguments))
+
+    def check(self, name: str, **arguments: object) -> str:
+        return self.tools[name].check(json.dumps(arguments))
+
+    def effect(self, name: str, **arguments: object) -> Effect:
+        return self.tools[name].effect(json.dumps(arguments))
+
+    def watched(self) -> str:
+        return "".join(g.text for g in self.glimpses if isinstance(g, CallProgress))
+
+    async def clear(self) -> None:
+        names = [CallId(folder.path.name) for folder in folders(self.calls)]
+        await asyncio.gather(*(self.terminal.stop(name, "stopped") for name in names))
+        await self.terminal.close()
