@@ -109,7 +109,7 @@ MUTANTS = (
         new="    for reply in commit.replies if commit.summary.rows % 2 else ():\n",
     ),
     Mutant(
-        name="a reply is sent before it is marked as being sent",
+        name="a repeat is sent without its mark",
         breaks="C51",
         file="gateway/delivery.py",
         old='doubt = row.state == "sending" and channel.manifest.on_doubt == "mark_repeat"',
@@ -198,7 +198,9 @@ def first_failure(tree: Path, tests: tuple[str, ...]) -> str:
         )
     except subprocess.TimeoutExpired:
         return "a test that does not end"
-    lines = [line for line in run.stdout.splitlines() if line.startswith(("FAILED", "ERROR"))]
+    lines = [
+        line for line in run.stdout.splitlines() if line.startswith(("FAILED tests", "ERROR tests"))
+    ]
     if run.returncode not in (0, 1) and not lines:
         raise SystemExit(run.stdout + run.stderr)
     return lines[0].split("::", 1)[-1].split(" - ")[0].split("[")[0] if lines else ""
