@@ -18,6 +18,7 @@ from hermes.core.messages import Call, Effect, Reply
 from hermes.core.ports import Channel, MediaShelf, Provider, Store, Tool
 from hermes.core.signals import Emit
 from hermes.core.step import BusyMode, ResumeRules, Rules
+from hermes.core.terminal import Terminal
 from hermes.gateway.delivery import Delivery
 from hermes.gateway.intake import Intake
 from hermes.gateway.lanes import Lanes
@@ -126,14 +127,16 @@ async def opened(
     """An engine on this home, with a terminal as its channel."""
     from hermes.channels.local.client import LocalChannel
     from hermes.stores.media import FileShelf
+    from hermes.terminals.local import LocalTerminal
 
     provider = model_provider(settings)
     media = FileShelf(home / "media")
+    terminal = LocalTerminal(home / "calls", environ=os.environ)
     async with store_only(home, settings) as store:
         parts = Parts(
             store=store,
             provider=provider,
-            tools=_tools(home, settings, workdir),
+            tools=_tools(terminal, settings, workdir),
             channels=[LocalChannel(show)],
             media=media,
             emit=emit,
@@ -146,7 +149,12 @@ async def opened(
             ),
             busy=settings.gateway.busy,
         )
-        yield App(gateway=build(parts), store=store, media=media, new_id=new_id)
+        try:
+            yield App(gateway=build(parts), store=store, media=media, new_id=new_id)
+        finally:
+            await provider.aclose()
+            await terminal.sweep()  # of old output, after the answer; what runs goes on
+            await terminal.close()
 
 
 def model_provider(settings: "Settings") -> Provider:
@@ -174,11 +182,9 @@ def model_provider(settings: "Settings") -> Provider:
     return build_provider(model(settings.model, settings.model.fallbacks), settings.secrets)
 
 
-def _tools(home: Path, settings: "Settings", workdir: Path) -> Sequence[Tool]:
-    from hermes.terminals.local import LocalTerminal
+def _tools(terminal: Terminal, settings: "Settings", workdir: Path) -> Sequence[Tool]:
     from hermes.tools.defaults import default_tools
 
-    terminal = LocalTerminal(home / "calls", environ=os.environ)
     return default_tools(
         terminal,
         workdir=str(Path(settings.terminal.workdir or workdir).expanduser().absolute()),

@@ -25,6 +25,7 @@ from hermes.core.ports import (
 )
 from hermes.core.signals import Watch
 from hermes.core.step import ResumeRules
+from hermes.core.transcript import spoken
 from hermes.gateway.service import Gateway
 from hermes.stores.sqlite import open_sqlite
 from tests.crash.fuse import VFS, Fuse, FusedVFS
@@ -91,15 +92,18 @@ class Model:
     case: Case
     name: str = "scripted:world"
 
+    async def aclose(self) -> None:
+        return None
+
     async def ask(self, request: Request, watch: Watch) -> Answer:
         mine = self.case.fuse.reach("model")
-        text = "\n".join(line.text for line in request.lines)
+        text = "\n".join(spoken(line) for line in request.lines)
         note(self.case.home / "asked", [text.count(NOTE), len(request.lines)])
         self.case.fuse.leave(mine)
         last = max(n for n, line in enumerate(request.lines) if line.role == "user")
         step = len([line for line in request.lines[last:] if line.role == "assistant"])
         calls = SCRIPT[step]
-        said = request.lines[last].text.rsplit("\n\n", 1)[-1]
+        said = request.lines[last].text
         return Answer(
             text="" if calls else f"done: {said}", calls=tuple(RawCall(c, "{}") for c in calls)
         )

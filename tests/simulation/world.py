@@ -23,6 +23,7 @@ from hermes.core.ports import (
 )
 from hermes.core.signals import Watch
 from hermes.core.step import ResumeRules
+from hermes.core.transcript import spoken
 from hermes.gateway.service import Gateway
 from tests.simulation.store import Door, SimStore, open_sim
 from tests.simulation.virtual import WHOSE, VirtualLoop
@@ -53,9 +54,13 @@ class Model:
     outside: Outside
     name: str = "sim:model"
 
+    async def aclose(self) -> None:
+        return None
+
     async def ask(self, request: Request, watch: Watch) -> Answer:
         """Deterministic in the conversation: asks for a few calls, then answers."""
-        self.outside.asked.append(sum(line.text.count("[Note by Hermes") for line in request.lines))
+        noted = sum(spoken(line).count("[Note by Hermes") for line in request.lines)
+        self.outside.asked.append(noted)
         await self.outside.pause(3.0)
         if not self.outside.calm and self.outside.chance.random() < 0.02:
             raise ProviderBusy("too many requests")

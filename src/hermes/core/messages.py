@@ -127,3 +127,4 @@ class Line(Struct, frozen=True, kw_only=True, omit_defaults=True):
     call: CallId = CallId("")
     outcome: Outcome | None = None
     labels: tuple[str, ...] = ()
+    note: str = ""  # a word of ours, in a request only; no stored line has one

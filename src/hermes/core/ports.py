@@ -255,6 +255,8 @@ class Provider(Protocol):
     async def ask(self, request: Request, watch: Watch) -> Answer:
         """Raises a ProviderFailed. Cancelling the task closes the connection at once."""
 
+    async def aclose(self) -> None: ...
+
 
 # ── tools ───────────────────────────────────────────────────────────────────────────────────────
 

@@ -85,6 +85,12 @@ def request_lines(session: Session, lines: Sequence[Line]) -> tuple[Line, ...]:
     return _with_note(valid, note) if note else valid
 
 
+def spoken(line: Line) -> str:
+    """The text of a line with its note, behind a result or in front of a message."""
+    texts = (line.text, line.note) if line.role == "tool" else (line.note, line.text)
+    return "\n\n".join(text for text in texts if text)
+
+
 def recovery_note(turn: Turn) -> str:
     """The one note of a resumed turn (C31, C32); empty for a first run."""
     if turn.resumed is None:
@@ -185,10 +191,7 @@ def _joined(first: Line, second: Line) -> Line:
 
 
 def _with_note(lines: tuple[Line, ...], note: str) -> tuple[Line, ...]:
-    """Behind the last result or in front of the last message: never a message of its own,
-    which some providers refuse after a tool's result."""
+    """On the last line: a message of its own would be refused after a tool's result by some."""
     if not lines or lines[-1].role == "assistant":
-        return (*lines, Line(role="user", text=note))
-    last = lines[-1]
-    texts = (last.text, note) if last.role == "tool" else (note, last.text)
-    return (*lines[:-1], replace(last, text="\n\n".join(text for text in texts if text)))
+        return (*lines, Line(role="user", note=note))
+    return (*lines[:-1], replace(lines[-1], note=note))

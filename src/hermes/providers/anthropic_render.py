@@ -61,7 +61,7 @@ def _blocks(line: Line, gallery: Gallery, writer: str) -> list[Block]:
         return _assistant(line, writer)
     said = [*_text(line.text), *_media(line, gallery)]
     if line.role == "user":
-        return said
+        return [*_text(line.note), *said]
     result: Json = {
         "type": "tool_result",
         "tool_use_id": line.call,
@@ -69,7 +69,7 @@ def _blocks(line: Line, gallery: Gallery, writer: str) -> list[Block]:
     }
     if line.outcome not in (None, Outcome.OK):
         result["is_error"] = True
-    return [result]
+    return [result, *_text(line.note)]
 
 
 def _assistant(line: Line, writer: str) -> list[Block]:

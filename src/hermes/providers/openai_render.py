@@ -8,6 +8,7 @@ from msgspec import Raw, Struct
 
 from hermes.core.messages import Line, Thought
 from hermes.core.ports import Request, ToolSpec
+from hermes.core.transcript import spoken
 from hermes.providers.pieces import (
     NO_OUTPUT,
     Gallery,
@@ -68,14 +69,15 @@ class _Page:
         if line.role == "assistant":
             return self._assistant(line, in_calling)
         if line.role == "tool":
-            text = "\n".join([line.text, *self._named(line)]).strip() or NO_OUTPUT
+            text = "\n".join([spoken(line), *self._named(line)]).strip() or NO_OUTPUT
             return {"role": "tool", "tool_call_id": self._id(line.call), "content": text}
         return {"role": "user", "content": self._content(line)}
 
     def _content(self, line: Line) -> str | list[Json]:
         if not line.media:
-            return line.text
-        parts: list[Json] = [{"type": "text", "text": line.text}] if line.text.strip() else []
+            return spoken(line)
+        said = spoken(line)
+        parts: list[Json] = [{"type": "text", "text": said}] if said.strip() else []
         for media in line.media:
             match self._gallery.piece(media):
                 case Image(media_type=media_type, base64=base64):

@@ -5,6 +5,7 @@ from itertools import pairwise
 
 from hermes.core.ids import CallId
 from hermes.core.messages import Line
+from hermes.core.transcript import spoken
 
 
 def faults(lines: Sequence[Line]) -> list[str]:
@@ -18,7 +19,7 @@ def faults(lines: Sequence[Line]) -> list[str]:
     found += (
         f"a blank {line.role} line"
         for line in lines
-        if line.role != "tool" and not (line.text.strip() or line.calls or line.media)
+        if line.role != "tool" and not (spoken(line).strip() or line.calls or line.media)
     )
     return found + _owing(lines)
 

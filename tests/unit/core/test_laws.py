@@ -11,7 +11,7 @@ from hermes.core.codec import decode_session, encode
 from hermes.core.errors import Refused
 from hermes.core.messages import Line, Outcome
 from hermes.core.session import Asking, Idle, Running, Suspended, fold
-from hermes.core.transcript import LOST
+from hermes.core.transcript import LOST, spoken
 from tests.unit.core.life import Life
 from tests.unit.core.strict import faults
 
@@ -19,7 +19,7 @@ NOTE = "[Note by Hermes"
 
 
 def notes(lines: tuple[Line, ...]) -> int:
-    return sum(line.text.count(NOTE) for line in lines)
+    return sum(spoken(line).count(NOTE) for line in lines)
 
 
 def test_c10_a_session_without_an_open_turn_is_left_alone() -> None:
@@ -269,19 +269,19 @@ def test_c31_the_note_says_why(reason: e.MarkReason, words: str) -> None:
     life.say(1)
     life.record(e.TurnMarked(life.turn.id, reason, life.now))
     life.crash()
-    assert words in life.request()[-1].text
+    assert words in spoken(life.request()[-1])
 
 
 def test_c32_with_a_new_message_that_comes_first_without_one_the_task_goes_on() -> None:
     life = Life()
     life.say(1)
     life.crash()
-    assert "do not answer with a mere greeting" in life.request()[-1].text
+    assert "do not answer with a mere greeting" in spoken(life.request()[-1])
     life.record(e.TurnMarked(life.turn.id, "shutdown_timeout", life.now))
     life.crash(down_s=4_000)
     life.say(2, "what is the weather?")
-    assert "answer that message first" in life.request()[-1].text
-    assert life.request()[-1].text.endswith("what is the weather?")
+    assert "answer that message first" in spoken(life.request()[-1])
+    assert spoken(life.request()[-1]).endswith("what is the weather?")
 
 
 def test_c33_results_that_no_model_has_read_get_the_smaller_note_once() -> None:
@@ -292,7 +292,7 @@ def test_c33_results_that_no_model_has_read_get_the_smaller_note_once() -> None:
     life.say(2, "/stop")
     life.say(3, "go on")
     assert notes(life.request()) == 1
-    assert "before you had read them" in life.request()[-1].text
+    assert "before you had read them" in spoken(life.request()[-1])
     life.answer("done")
     life.say(4)
     assert notes(life.request()) == 0, "the same batch never gets a second note"
@@ -317,13 +317,13 @@ def test_c33_the_bigger_note_replaces_the_smaller() -> None:
     life.say(3)
     life.crash()
     assert notes(life.request()) == 1
-    assert "gateway interruption" in life.request()[-1].text
+    assert "gateway interruption" in spoken(life.request()[-1])
 
 
 def test_c34_with_nothing_to_resume_the_text_is_unchanged() -> None:
     life = Life()
     life.say(1, "  exactly\tthis \n")
-    assert life.request()[-1].text == "  exactly\tthis \n"
+    assert spoken(life.request()[-1]) == "  exactly\tthis \n"
 
 
 def test_c35_a_resume_is_an_event_and_no_message() -> None:
@@ -366,7 +366,7 @@ def test_c61_a_steer_comes_after_the_results_and_stops_nothing() -> None:
     life.ended(0)
     life.ended(1)
     assert [line.role for line in life.request()] == ["user", "assistant", "tool", "tool", "user"]
-    assert life.request()[-1].text == "in French, please"
+    assert spoken(life.request()[-1]) == "in French, please"
     assert faults(life.request()) == []
 
 
