@@ -31,10 +31,10 @@ class InlineWriter(Writer):
     def __init__(self, db: apsw.Connection) -> None:
         self._db = db
 
-    async def write(self, work: Callable[[apsw.Connection], T]) -> T:
+    async def write(self, work: Callable[[apsw.Cursor], T]) -> T:
         self._db.execute("BEGIN IMMEDIATE")
         try:
-            result = work(self._db)
+            result = work(self._db.cursor())
         except HermesError:
             self._db.execute("ROLLBACK")
             raise
@@ -46,7 +46,7 @@ class InlineWriter(Writer):
 
 
 class InlineReader(Reader):
-    async def later(self, look: Callable[[apsw.Connection], T]) -> T:
+    async def later(self, look: Callable[[apsw.Cursor], T]) -> T:
         return self.now(look)
 
 

@@ -7,7 +7,7 @@ from hermes.agent.repair import repaired
 from hermes.core.errors import ContextOverflow, ProviderFailed, ToolFailed
 from hermes.core.events import CallEnded, Event, ModelAnswered, TurnEnded
 from hermes.core.ids import ReplyId
-from hermes.core.messages import Call, Line, Outcome, Reply
+from hermes.core.messages import Call, Line, Outcome, Reply, sound
 from hermes.core.ports import (
     Answer,
     Bench,
@@ -93,7 +93,7 @@ class Agent:
 
     def _answered(self, turn: Turn, answer: Answer) -> ModelAnswered:
         calls = tuple(self._call(turn, n, raw) for n, raw in enumerate(answer.calls, start=1))
-        text = answer.text
+        text = sound(answer.text)
         if answer.finish == "length" and not calls:
             text += CUT
         elif answer.finish == "filtered" and not calls and not text.strip():
@@ -130,7 +130,7 @@ class Agent:
         return TurnEnded(turn.id, "failed", self.clock(), (reply,))
 
     def _ended(self, bench: Bench, result: ToolResult) -> CallEnded:
-        text = result.text
+        text = sound(result.text)
         if len(text) > RESULT_CHARS_MAX:
             text = text[:RESULT_CHARS_MAX] + f"\n[{len(text) - RESULT_CHARS_MAX} more characters]"
         return CallEnded(

@@ -128,3 +128,8 @@ class Line(Struct, frozen=True, kw_only=True, omit_defaults=True):
     outcome: Outcome | None = None
     labels: tuple[str, ...] = ()
     note: str = ""  # a word of ours, in a request only; no stored line has one
+
+
+def sound(text: str) -> str:
+    """What every store and every model can take: no NUL, no half of a surrogate pair."""
+    return text.replace("\0", "").encode("utf-8", "replace").decode("utf-8")

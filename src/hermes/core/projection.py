@@ -73,6 +73,7 @@ class Commit(Struct, frozen=True, kw_only=True):
     rows: tuple[MessageRow, ...]
     replies: tuple[Reply, ...]
     turns: tuple[TurnRow, ...]
+    opens: tuple[SessionId, ...]  # conversations that begin here
     after: Session
     snapshot: bool = False
 
@@ -81,6 +82,7 @@ def commit_of(before: Session, events: Sequence[e.Event], *, snapshot: bool = Fa
     """Fold the events and collect what they make true. Raises Refused when one does not fit."""
     session, lines, replies = before, list[MessageRow](), list[Reply]()
     turns: dict[TurnId, TurnRow] = {}
+    opens: list[SessionId] = []
     for event in events:
         after = fold(session, event)
         added = rows(session, event)
@@ -88,6 +90,8 @@ def commit_of(before: Session, events: Sequence[e.Event], *, snapshot: bool = Fa
         replies += replies_of(event)
         if (turn := turn_row(session, event, after)) is not None:
             turns[turn.id] = turn
+        if after.id != session.id:
+            opens.append(after.id)
         session = after
     return Commit(
         key=before.key,
@@ -98,6 +102,7 @@ def commit_of(before: Session, events: Sequence[e.Event], *, snapshot: bool = Fa
         rows=tuple(lines),
         replies=tuple(replies),
         turns=tuple(turns.values()),
+        opens=tuple(opens),
         after=session,
         snapshot=snapshot,
     )

@@ -10,7 +10,7 @@ from msgspec.structs import replace
 
 from hermes.core.errors import Rejected
 from hermes.core.ids import SessionId
-from hermes.core.messages import Inbound
+from hermes.core.messages import Inbound, sound
 from hermes.core.ports import Accepted, Journal
 
 TEXT_CHARS_MAX = 100_000
@@ -26,15 +26,10 @@ class Intake:
         """Raises Rejected for a stranger, and for a message that is none."""
         if not self.allowed(inbound):
             raise Rejected(f"{inbound.sender.id} is not known here")
-        text = clean(inbound.text)
+        text = sound(inbound.text)
         if not text.strip() and not inbound.media:
             raise Rejected("the message is empty")
         if len(text) > TEXT_CHARS_MAX:
             raise Rejected(f"the message is longer than {TEXT_CHARS_MAX:,} characters; send a file")
-        sound = replace(inbound, text=text)
-        return await self.journal.accept(sound, opens=SessionId(self.new_id()))
-
-
-def clean(text: str) -> str:
-    """What every store and every model can take: no NUL, no half of a surrogate pair."""
-    return text.replace("\0", "").encode("utf-8", "replace").decode("utf-8")
+        checked = replace(inbound, text=text)
+        return await self.journal.accept(checked, opens=SessionId(self.new_id()))

@@ -3,30 +3,33 @@
 from collections.abc import Callable, Sequence
 
 import apsw
+from msgspec import Struct
 
-from hermes.core.codec import decode_event, decode_line, decode_session, encode, kind_of
+from hermes.core.codec import decode_session, encode, kind_of
 from hermes.core.errors import Fenced, Refused
 from hermes.core.events import Event, MessageReceived, Span
 from hermes.core.ids import NodeId, SessionId, SessionKey
 from hermes.core.messages import Inbound, Line
 from hermes.core.ports import Accepted, Claim, Fence
-from hermes.core.projection import Commit
+from hermes.core.projection import Commit, Written
 from hermes.core.session import Session, fold_all
-from hermes.stores.sqlite.nodes import SqliteNodes, demand_alive, is_buried
+from hermes.stores.sqlite.chains import Scroll, add_event, events_after, read_lines
+from hermes.stores.sqlite.nodes import SqliteNodes, demand_alive
 from hermes.stores.sqlite.reader import Reader, rows
 from hermes.stores.sqlite.writer import Writer
 
 READY = """
 SELECT n, key FROM sessions
-WHERE head > settled
-  AND (owner IS NULL OR owner NOT IN (SELECT id FROM nodes WHERE buried = 0))
+WHERE ready = 1 AND owner IS NULL
 ORDER BY updated_at LIMIT ?
 """
 OWNED = """
-SELECT key, epoch FROM sessions WHERE head > settled AND owner = ? ORDER BY updated_at LIMIT ?
+SELECT key, epoch FROM sessions WHERE ready = 1 AND owner = ? ORDER BY updated_at LIMIT ?
 """
-ADD_EVENT = "INSERT INTO journal (session, position, kind, event, at) VALUES (?, ?, ?, ?, ?)"
-ADD_MESSAGE = "INSERT INTO messages (conversation, ordinal, line) VALUES (?, ?, ?)"
+FENCED = """
+SELECT n, head, written, tail, id, conversation, row_tail, ready
+FROM sessions WHERE key = ? AND owner = ? AND epoch = ?
+"""
 ADD_REPLY = """
 INSERT INTO outbox (reply, session, platform, body, created_at) VALUES (?, ?, ?, ?, ?)
 """
@@ -38,16 +41,10 @@ ON CONFLICT (id) DO UPDATE SET
 """
 UPDATE_SESSION = """
 UPDATE sessions SET
-    head = ?, written = ?, id = ?, phase = ?, mark = ?, runs = ?, title = ?, rows = ?,
-    waiting = waiting - ?, updated_at = ?
+    head = ?, written = ?, tail = ?, id = ?, conversation = ?, row_tail = ?,
+    phase = ?, mark = ?, runs = ?, title = ?, rows = ?, waiting = waiting - ?, updated_at = ?
 WHERE n = ?
 """
-SPAN = """
-SELECT line FROM messages
-WHERE conversation = (SELECT n FROM conversations WHERE id = ?) AND ordinal >= ? AND ordinal < ?
-ORDER BY ordinal
-"""
-ORDINAL_MAX = 2**62
 
 
 class SqliteJournal:
@@ -61,14 +58,14 @@ class SqliteJournal:
 
     async def accept(self, inbound: Inbound, *, opens: SessionId) -> Accepted:
         event = MessageReceived(inbound, opens)
-        row = (kind_of(event), encode(event), inbound.at)
+        row = Written(kind_of(event), encode(event), inbound.at)
         now = self._clock()
         return await self._writer.write(lambda db: _accept(db, inbound, opens, row, now))
 
     async def claim(
         self, node: NodeId, *, limit: int, only: SessionKey | None = None
     ) -> Sequence[Claim]:
-        def work(db: apsw.Connection) -> Sequence[Claim]:
+        def work(db: apsw.Cursor) -> Sequence[Claim]:
             demand_alive(db, node)
             self._nodes.bury_dead(db)
             return _claim_one(db, node, only) if only else _claim_ready(db, node, limit)
@@ -92,91 +89,45 @@ class SqliteJournal:
         return await self._writer.write(lambda db: _append(db, commit, fence))
 
     async def rest(self, key: SessionKey, position: int, *, fence: Fence) -> bool:
-        def work(db: apsw.Connection) -> bool:
-            number, head, _ = _fenced(db, key, fence)
-            db.execute("UPDATE sessions SET settled = ? WHERE n = ?", (position, number))
-            return head == position
+        def work(db: apsw.Cursor) -> bool:
+            stand = _fenced(db, key, fence)
+            done = stand.head == position
+            sql = "UPDATE sessions SET settled = ?, ready = ? WHERE n = ?"
+            db.execute(sql, (position, int(not done), stand.number))
+            return done
 
         return await self._writer.write(work)
 
     async def release(self, keys: Sequence[SessionKey], *, node: NodeId) -> None:
-        def work(db: apsw.Connection) -> None:
+        def work(db: apsw.Cursor) -> None:
             sql = "UPDATE sessions SET owner = NULL WHERE key = ? AND owner = ?"
             db.executemany(sql, [(key, node) for key in keys])
 
         await self._writer.write(work)
 
 
-def load_session(db: apsw.Connection, key: SessionKey) -> Session:
+def load_session(db: apsw.Cursor, key: SessionKey) -> Session:
     number = _number(db, key)
     found = rows(db, "SELECT state FROM snapshots WHERE session = ?", (number,))
     base = decode_session(found[0][0]) if found else Session(key=key)
     return fold_all(base, events_after(db, number, base.position))
 
 
-def events_after(db: apsw.Connection, number: int, position: int) -> list[Event]:
-    sql = "SELECT event FROM journal WHERE session = ? AND position > ? ORDER BY position"
-    return [decode_event(raw) for (raw,) in rows(db, sql, (number, position))]
-
-
-def read_lines(db: apsw.Connection, spans: Sequence[Span]) -> list[Line]:
-    lines: list[Line] = []
-    for span in spans:
-        stop = ORDINAL_MAX if span.stop is None else span.stop
-        found = rows(db, SPAN, (span.session, span.start, stop))
-        lines += (decode_line(line.encode()) for (line,) in found)
-    return lines
-
-
-def conversation_number(db: apsw.Connection, id_: str, session: int) -> int:
-    """The number of a conversation, made on first use."""
-    number = db.execute("SELECT n FROM conversations WHERE id = ?", (id_,)).get
-    if number is None:
-        db.execute("INSERT INTO conversations (id, session) VALUES (?, ?)", (id_, session))
-        number = db.last_insert_rowid()
-    return int(number)
-
-
-def write_projections(db: apsw.Connection, number: int, commit: Commit, shift: int) -> None:
-    """Rows that a rebuild from the journal makes again, the outbox apart."""
-    conversation = conversation_number(db, commit.after.id, number)
-    for row in commit.rows:
-        n = conversation
-        if row.session != commit.after.id:
-            n = conversation_number(db, row.session, number)
-        db.execute(ADD_MESSAGE, (n, row.ordinal, encode(row.line).decode()))
+def add_turns(db: apsw.Cursor, number: int, commit: Commit, shift: int) -> None:
     for turn in commit.turns:
         times = (turn.started_at, turn.ended_at, turn.first + shift)
         db.execute(ADD_TURN, (turn.id, number, turn.session, turn.state, turn.attempts, *times))
 
 
-def update_summary(db: apsw.Connection, number: int, commit: Commit, head: int) -> None:
-    s = commit.summary
-    values = (
-        head,
-        head,
-        s.id,
-        s.phase,
-        s.mark,
-        s.runs,
-        s.title,
-        s.rows,
-        s.taken,
-        commit.at,
-        number,
-    )
-    db.execute(UPDATE_SESSION, values)
-
-
-def _number(db: apsw.Connection, key: SessionKey) -> int:
+def _number(db: apsw.Cursor, key: SessionKey) -> int:
     return int(db.execute("SELECT n FROM sessions WHERE key = ?", (key,)).get or 0)
 
 
 def _accept(
-    db: apsw.Connection,
+    db: apsw.Cursor,
     inbound: Inbound,
     opens: SessionId,
-    event: tuple[str, bytes, float],
+    event: Written,
     now: float,
 ) -> Accepted:
     name = (inbound.account, inbound.id)
@@ -188,59 +139,84 @@ def _accept(
         "INSERT OR IGNORE INTO sessions (key, id, created_at, updated_at) VALUES (?, ?, ?, ?)",
         (inbound.session, opens, now, now),
     )
-    sql = """UPDATE sessions SET head = head + 1, waiting = waiting + 1, updated_at = ?
-             WHERE key = ? RETURNING n, head"""
-    number, position = rows(db, sql, (now, inbound.session))[0]
+    sql = "SELECT n, head + 1, tail FROM sessions WHERE key = ?"
+    number, position, tail = rows(db, sql, (inbound.session,))[0]
+    place = add_event(db, number, tail, position, event)
+    sql = """UPDATE sessions SET
+                 head = ?, tail = ?, ready = 1, waiting = waiting + 1, updated_at = ?
+             WHERE n = ?"""
+    db.execute(sql, (position, place, now, number))
     db.execute("INSERT INTO inbox VALUES (?, ?, ?, ?)", (*name, number, position))
     if position == 1:
-        conversation_number(db, opens, number)
-    db.execute(ADD_EVENT, (number, position, *event))
+        scroll = Scroll(number, "", 0, 0)
+        scroll.turn_to(db, opens)
+        sql = "UPDATE sessions SET conversation = ? WHERE n = ?"
+        db.execute(sql, (scroll.conversation, number))
     return Accepted(fresh=True, key=inbound.session, position=position)
 
 
-def _claim_ready(db: apsw.Connection, node: NodeId, limit: int) -> list[Claim]:
+def _claim_ready(db: apsw.Cursor, node: NodeId, limit: int) -> list[Claim]:
     ready = rows(db, READY, (limit,))
     return [Claim(SessionKey(key), _take(db, node, number)) for number, key in ready]
 
 
-def _claim_one(db: apsw.Connection, node: NodeId, key: SessionKey) -> list[Claim]:
+def _claim_one(db: apsw.Cursor, node: NodeId, key: SessionKey) -> list[Claim]:
     sql = "SELECT n, owner, epoch FROM sessions WHERE key = ?"
     for number, owner, epoch in rows(db, sql, (key,)):
         if owner == node:
             return [Claim(key, epoch)]
-        if owner is None or is_buried(db, NodeId(owner)):
+        if owner is None:
             return [Claim(key, _take(db, node, number))]
     return []
 
 
-def _take(db: apsw.Connection, node: NodeId, number: int) -> int:
+def _take(db: apsw.Cursor, node: NodeId, number: int) -> int:
     epoch = int(rows(db, "UPDATE epochs SET last = last + 1 RETURNING last")[0][0])
     db.execute("UPDATE sessions SET owner = ?, epoch = ? WHERE n = ?", (node, epoch, number))
     return epoch
 
 
-def _fenced(db: apsw.Connection, key: SessionKey, fence: Fence) -> tuple[int, int, int]:
-    """The session's number, head and last written position, if the fence still holds."""
-    sql = "SELECT n, head, written, owner, epoch FROM sessions WHERE key = ?"
-    for number, head, written, owner, epoch in rows(db, sql, (key,)):
-        if owner == fence.node and epoch == fence.epoch:
-            demand_alive(db, fence.node)
-            return number, head, written
-    raise Fenced(f"{key} belongs to another process now")
+class _Stand(Struct, frozen=True):
+    """How a session stands in the file, for its owner."""
+
+    number: int
+    head: int
+    written: int
+    tail: int
+    id: str
+    conversation: int
+    row_tail: int
+    ready: int
 
 
-def _append(db: apsw.Connection, commit: Commit, fence: Fence) -> int:
-    number, head, written = _fenced(db, commit.key, fence)
-    if not written <= commit.base <= head:
+def _fenced(db: apsw.Cursor, key: SessionKey, fence: Fence) -> _Stand:
+    """Raises Fenced when the session or the node has been taken over."""
+    found = rows(db, FENCED, (key, fence.node, fence.epoch))
+    if not found:
+        raise Fenced(f"{key} belongs to another process now")
+    return _Stand(*found[0])
+
+
+def _append(db: apsw.Cursor, commit: Commit, fence: Fence) -> int:
+    stand = _fenced(db, commit.key, fence)
+    number, head, tail = stand.number, stand.head, stand.tail
+    if not stand.written <= commit.base <= head:
         raise Refused(f"{commit.key}: the commit is not made from the session's latest state")
-    write_projections(db, number, commit, shift=head - commit.base)
+    add_turns(db, number, commit, shift=head - commit.base)
     for event in commit.events:
         head += 1
-        db.execute(ADD_EVENT, (number, head, event.kind, event.body, event.at))
+        tail = add_event(db, number, tail, head, event)
+    scroll = Scroll(number, stand.id, stand.conversation, stand.row_tail)
+    scroll.write(db, commit)
     for reply in commit.replies:
         platform, body = reply.address.platform, encode(reply).decode()
         db.execute(ADD_REPLY, (reply.id, number, platform, body, commit.at))
-    update_summary(db, number, commit, head)
+    s = commit.summary
+    place = (head, head, tail, s.id, scroll.conversation, scroll.tail)
+    shown = (s.phase, s.mark, s.runs, s.title, s.rows, s.taken, commit.at)
+    db.execute(UPDATE_SESSION, (*place, *shown, number))
+    if not stand.ready:
+        db.execute("UPDATE sessions SET ready = 1 WHERE n = ?", (number,))
     if commit.snapshot and head == commit.after.position:
         row = (number, head, encode(commit.after))
         db.execute("INSERT OR REPLACE INTO snapshots VALUES (?, ?, ?)", row)

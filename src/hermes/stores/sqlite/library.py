@@ -7,14 +7,16 @@ import apsw
 
 from hermes.core.errors import Rejected
 from hermes.core.events import Event
-from hermes.core.ids import NodeId, SessionId, SessionKey, TurnId
+from hermes.core.ids import SessionId, SessionKey, TurnId
+from hermes.core.messages import sound
 from hermes.core.ports import Hit, SessionRow
 from hermes.core.projection import TurnRow, commit_of, summary_of
 from hermes.core.session import Session
-from hermes.stores.sqlite.journal import events_after, write_projections
-from hermes.stores.sqlite.nodes import SqliteNodes, index_messages, is_buried
+from hermes.stores.sqlite.chains import Scroll, events_after
+from hermes.stores.sqlite.journal import add_turns
+from hermes.stores.sqlite.nodes import SqliteNodes, index_messages
 from hermes.stores.sqlite.reader import Reader, rows
-from hermes.stores.sqlite.writer import Writer
+from hermes.stores.sqlite.writer import Writer, whole_or_nothing
 
 TERMS_MAX = 16
 INDEX_BATCH = 5_000
@@ -34,26 +36,44 @@ JOIN conversations c ON c.n = m.conversation
 JOIN sessions s ON s.n = c.session
 WHERE message_index MATCH ? ORDER BY i.rank LIMIT ?
 """
-FORGET = """
+CHAIN = """
+WITH RECURSIVE chain (n) AS (
+    SELECT tail FROM sessions WHERE n = ?1
+    UNION ALL
+    SELECT prev FROM chain JOIN journal USING (n)
+)
+"""
+LINES = """
+WITH RECURSIVE line (n) AS (
+    SELECT CASE WHEN s.conversation = c.n THEN s.row_tail ELSE c.tail END
+    FROM conversations c JOIN sessions s ON s.n = c.session WHERE c.session = ?1
+    UNION ALL
+    SELECT prev FROM line JOIN messages USING (n)
+)
+"""
+FORGET = f"""{LINES}
 INSERT INTO message_index (message_index, rowid, text)
-SELECT 'delete', t.n, t.text FROM message_text t JOIN messages m ON m.n = t.n
-WHERE m.conversation IN (SELECT n FROM conversations WHERE session = ?)
-  AND t.n <= (SELECT upto FROM indexed)
+SELECT 'delete', n, text FROM message_text
+WHERE n IN (SELECT n FROM line) AND n <= (SELECT upto FROM indexed)
 """
 DELETE = (
     FORGET,
-    """DELETE FROM messages
-       WHERE conversation IN (SELECT n FROM conversations WHERE session = ?)""",
-    "DELETE FROM conversations WHERE session = ?",
-    "DELETE FROM turns WHERE session = ?",
-    "DELETE FROM outbox WHERE session = ?",
-    "DELETE FROM inbox WHERE session = ?",
-    "DELETE FROM snapshots WHERE session = ?",
-    "DELETE FROM journal WHERE session = ?",
-    "DELETE FROM sessions WHERE n = ?",
+    f"{LINES} DELETE FROM messages WHERE n IN (SELECT n FROM line)",
+    f"{CHAIN} DELETE FROM journal WHERE n IN (SELECT n FROM chain)",
+    "DELETE FROM conversations WHERE session = ?1",
+    "DELETE FROM turns WHERE session = ?1",
+    "DELETE FROM outbox WHERE session = ?1",
+    "DELETE FROM inbox WHERE session = ?1",
+    "DELETE FROM snapshots WHERE session = ?1",
+    "DELETE FROM sessions WHERE n = ?1",
 )
+# The highest numbers may be used again after a deletion: what gets them is not indexed yet.
+INDEXED = """
+UPDATE indexed SET upto = min(upto, (SELECT coalesce(max(n), 0) FROM messages))
+"""
 REBUILT = """
-UPDATE sessions SET id = ?, phase = ?, mark = ?, runs = ?, title = ?, rows = ?, waiting = ?
+UPDATE sessions SET conversation = ?, row_tail = ?, id = ?,
+    phase = ?, mark = ?, runs = ?, title = ?, rows = ?, waiting = ?
 WHERE n = ?
 """
 
@@ -72,6 +92,8 @@ class SqliteLibrary:
         )
 
     async def find(self, name: str) -> SessionRow | None:
+        if name != sound(name):
+            return None
         return await self._reader.later(lambda db: _find(db, name))
 
     async def turns(self, *, limit: int, key: SessionKey | None = None) -> Sequence[TurnRow]:
@@ -87,7 +109,7 @@ class SqliteLibrary:
     async def events(
         self, key: SessionKey, *, after: int = 0, limit: int = 1000
     ) -> Sequence[Event]:
-        def look(db: apsw.Connection) -> list[Event]:
+        def look(db: apsw.Cursor) -> list[Event]:
             number = db.execute("SELECT n FROM sessions WHERE key = ?", (key,)).get
             return events_after(db, number or 0, after)[:limit]
 
@@ -95,7 +117,7 @@ class SqliteLibrary:
 
     async def search(self, words: str, *, limit: int) -> Sequence[Hit]:
         """All words must occur. Hostile queries are cut to a few words, never run as syntax."""
-        terms = words.replace('"', " ").replace("\0", " ").split()[:TERMS_MAX]
+        terms = sound(words).replace('"', " ").split()[:TERMS_MAX]
         if not terms:
             return []
         while await self._writer.write(lambda db: index_messages(db, INDEX_BATCH)) == INDEX_BATCH:
@@ -105,24 +127,25 @@ class SqliteLibrary:
         return await self._reader.later(lambda db: [_hit(*row) for row in rows(db, SEARCH, values)])
 
     async def delete(self, key: SessionKey) -> bool:
-        def work(db: apsw.Connection) -> bool:
+        def work(db: apsw.Cursor) -> bool:
             self._nodes.bury_dead(db)
-            sql = "SELECT n, owner, head > settled FROM sessions WHERE key = ?"
-            for number, owner, busy in rows(db, sql, (key,)):
-                if busy and owner is not None and not is_buried(db, NodeId(owner)):
+            sql = "SELECT n, owner IS NOT NULL AND ready FROM sessions WHERE key = ?"
+            for number, busy in rows(db, sql, (key,)):
+                if busy:
                     raise Rejected(f"{key} is at work. Stop its turn first, then delete it.")
                 for statement in DELETE:
                     db.execute(statement, (number,))
+                db.execute(INDEXED)
                 return True
             return False
 
         return await self._writer.write(work)
 
     async def rebuild(self) -> None:
-        await self._writer.write(_rebuild)
+        await self._writer.write(whole_or_nothing(_rebuild))
 
 
-def _find(db: apsw.Connection, name: str) -> SessionRow | None:
+def _find(db: apsw.Cursor, name: str) -> SessionRow | None:
     found = rows(db, f"{SESSION} WHERE key = ? OR id = ?", (name, name))
     if not found and name:
         sql = f"""{SESSION} WHERE n IN (SELECT session FROM conversations
@@ -131,18 +154,19 @@ def _find(db: apsw.Connection, name: str) -> SessionRow | None:
     return _session(*found[0]) if len(found) == 1 else None
 
 
-def _rebuild(db: apsw.Connection) -> None:
+def _rebuild(db: apsw.Cursor) -> None:
     for table in ("messages", "turns", "conversations"):
         db.execute(f"DELETE FROM {table}")
     for number, key in rows(db, "SELECT n, key FROM sessions ORDER BY n"):
-        session = Session(key=SessionKey(key))
+        session, scroll = Session(key=SessionKey(key)), Scroll(number, "", 0, 0)
         for event in events_after(db, number, 0):
             commit = commit_of(session, (event,))
-            write_projections(db, number, commit, shift=0)
+            add_turns(db, number, commit, shift=0)
+            scroll.write(db, commit)
             session = commit.after
         s = summary_of(session)
-        values = (s.id, s.phase, s.mark, s.runs, s.title, s.rows, len(session.waiting), number)
-        db.execute(REBUILT, values)
+        shown = (s.id, s.phase, s.mark, s.runs, s.title, s.rows, len(session.waiting))
+        db.execute(REBUILT, (scroll.conversation, scroll.tail, *shown, number))
     db.execute("INSERT INTO message_index (message_index) VALUES ('rebuild')")
     db.execute("UPDATE indexed SET upto = (SELECT coalesce(max(n), 0) FROM messages)")
 

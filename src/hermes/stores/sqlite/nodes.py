@@ -46,7 +46,7 @@ class SqliteNodes:
         self._locks[node] = _locked(self._folder / f"{node}.lock")
         row = (node, self._clock(), self._lease_clock() + self._lease_s)
 
-        def work(db: apsw.Connection) -> None:
+        def work(db: apsw.Cursor) -> None:
             db.execute("INSERT INTO nodes (id, started_at, lease_until) VALUES (?, ?, ?)", row)
             self.bury_dead(db)
 
@@ -55,7 +55,7 @@ class SqliteNodes:
     async def beat(self, node: NodeId) -> bool:
         until = self._lease_clock() + self._lease_s
 
-        def work(db: apsw.Connection) -> bool:
+        def work(db: apsw.Cursor) -> bool:
             if is_buried(db, node):
                 return False
             db.execute("UPDATE nodes SET lease_until = ? WHERE id = ?", (until, node))
@@ -66,9 +66,8 @@ class SqliteNodes:
         return await self._writer.write(work)
 
     async def leave(self, node: NodeId) -> None:
-        def work(db: apsw.Connection) -> None:
-            db.execute("UPDATE nodes SET buried = 1 WHERE id = ?", (node,))
-            db.execute("UPDATE sessions SET owner = NULL WHERE owner = ?", (node,))
+        def work(db: apsw.Cursor) -> None:
+            bury(db, node)
 
         try:
             await self._writer.write(work)
@@ -86,7 +85,7 @@ class SqliteNodes:
                 self._seen = seen
                 return
 
-    def bury_dead(self, db: apsw.Connection) -> None:
+    def bury_dead(self, db: apsw.Cursor) -> None:
         """Everybody whose lock is free or whose lease ran out, except ourselves."""
         now = self._lease_clock()
         for name, until in rows(db, "SELECT id, lease_until FROM nodes WHERE buried = 0"):
@@ -96,7 +95,7 @@ class SqliteNodes:
             # A lease that lies far ahead was counted before a reboot of the machine.
             lapsed = not now - 1 <= until <= now + 100 * self._lease_s
             if lapsed or _is_free(self._folder / f"{node}.lock"):
-                db.execute("UPDATE nodes SET buried = 1 WHERE id = ?", (node,))
+                bury(db, node)
                 (self._folder / f"{node}.lock").unlink(missing_ok=True)
         old = self._clock() - NODES_KEPT_S
         db.execute("DELETE FROM nodes WHERE buried = 1 AND started_at < ?", (old,))
@@ -112,17 +111,23 @@ class SqliteNodes:
             os.close(lock)
 
 
-def is_buried(db: apsw.Connection, node: NodeId) -> bool:
+def bury(db: apsw.Cursor, node: NodeId) -> None:
+    """It owns nothing any more, in the same commit: so a fence need not look at nodes."""
+    db.execute("UPDATE nodes SET buried = 1 WHERE id = ?", (node,))
+    db.execute("UPDATE sessions SET owner = NULL WHERE owner = ?", (node,))
+
+
+def is_buried(db: apsw.Cursor, node: NodeId) -> bool:
     """A node that is not in the table was buried so long ago that its row is gone."""
     return rows(db, "SELECT buried FROM nodes WHERE id = ?", (node,)) != [(0,)]
 
 
-def demand_alive(db: apsw.Connection, node: NodeId) -> None:
+def demand_alive(db: apsw.Cursor, node: NodeId) -> None:
     if is_buried(db, node):
         raise Fenced(f"node {node} was taken for dead; it writes nothing more")
 
 
-def index_messages(db: apsw.Connection, limit: int) -> int:
+def index_messages(db: apsw.Cursor, limit: int) -> int:
     """Put messages that are not searchable yet into the index; returns how many there were."""
     upto = int(db.execute("SELECT upto FROM indexed").get)
     sql = "SELECT n, text FROM message_text WHERE n > ? ORDER BY n LIMIT ?"

@@ -72,7 +72,7 @@ def _connect(path: Path, vfs: str | None, busy_ms: int) -> apsw.Connection:
         db.set_busy_timeout(busy_ms)
         db.execute("PRAGMA journal_mode = WAL")
         db.execute("PRAGMA synchronous = FULL")
-        db.execute("PRAGMA wal_autocheckpoint = 2000")
+        db.execute("PRAGMA wal_autocheckpoint = 6000")
         db.execute("PRAGMA journal_size_limit = 33554432")
         _migrate(db, path)
         path.chmod(0o600)

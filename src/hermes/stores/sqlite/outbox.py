@@ -7,6 +7,7 @@ from msgspec import json
 
 from hermes.core.codec import decode_reply
 from hermes.core.ids import NodeId, ReplyId, SessionKey
+from hermes.core.messages import sound
 from hermes.core.ports import OutboxRow, SendState
 from hermes.stores.sqlite.nodes import is_buried
 from hermes.stores.sqlite.reader import Reader, rows
@@ -20,7 +21,7 @@ _STATES: dict[str, SendState] = {
     "abandoned": "abandoned",
 }
 # Only who has the row in hand may say what became of it.
-MINE = "WHERE reply = ? AND node = ? AND state = 'sending'"
+MINE = "WHERE reply = ? AND node = ? AND state <> 'delivered'"
 COLUMNS = "body, state, attempts, chunks, created_at"
 # A wait that lies days ahead was counted before the clock was set back.
 OPEN = """
@@ -54,11 +55,11 @@ class SqliteOutbox:
         return self._reader.now(lambda db: [_row(*row) for row in rows(db, sql, values)])
 
     async def sending(self, reply: ReplyId, *, node: NodeId) -> bool:
-        def work(db: apsw.Connection) -> bool:
+        def work(db: apsw.Cursor) -> bool:
             if is_buried(db, node):
                 return False
             db.execute(TAKE, {"node": node, "reply": reply, "now": self._clock()})
-            return db.changes() == 1
+            return db.connection.changes() == 1
 
         taken = await self._writer.write(work)
         if taken:
@@ -72,12 +73,12 @@ class SqliteOutbox:
     async def delivered(self, reply: ReplyId, receipt: str, *, at: float) -> None:
         sql = f"""UPDATE outbox SET state = 'delivered', receipt = ?, sent_at = ?, problem = NULL
                   {MINE}"""
-        await self._note(sql, (receipt, at, reply, self._in_hand.pop(reply, None)))
+        await self._note(sql, (sound(receipt), at, reply, self._in_hand.pop(reply, None)))
 
     async def failed(self, reply: ReplyId, why: str, *, not_before: float, abandon: bool) -> None:
         state = "abandoned" if abandon else "failed"
         sql = f"UPDATE outbox SET state = ?, problem = ?, not_before = ? {MINE}"
-        await self._note(sql, (state, why, not_before, reply, self._in_hand.pop(reply, None)))
+        await self._note(sql, (state, sound(why), not_before, reply, self._in_hand.get(reply)))
 
     async def _note(self, sql: str, values: tuple[str | float | None, ...]) -> None:
         await self._writer.write(lambda db: db.execute(sql, values))

@@ -20,15 +20,15 @@ class Reader:
     """Two connections. Every read is one transaction: it sees one state of the database."""
 
     def __init__(self, quick: apsw.Connection, slow: apsw.Connection, path: str) -> None:
-        self._quick = (quick, threading.Lock())
-        self._slow = (slow, threading.Lock())
+        self._quick = (quick.cursor(), threading.Lock())
+        self._slow = (slow.cursor(), threading.Lock())
         self._path = path
 
-    def now(self, look: Callable[[apsw.Connection], T]) -> T:
+    def now(self, look: Callable[[apsw.Cursor], T]) -> T:
         """For look-ups of a few rows: cheaper than a change of threads."""
         return self._read(self._quick, look)
 
-    async def later(self, look: Callable[[apsw.Connection], T]) -> T:
+    async def later(self, look: Callable[[apsw.Cursor], T]) -> T:
         """For anything that grows with the data."""
         return await asyncio.to_thread(self._read, self._slow, look)
 
@@ -38,17 +38,17 @@ class Reader:
         def work() -> T:
             db, lock = self._slow
             with lock:
-                return look(db)
+                return look(db.connection)
 
         return await asyncio.to_thread(work)
 
     def close(self) -> None:
         for db, lock in (self._quick, self._slow):
             with lock:
-                close_quietly(db)
+                close_quietly(db.connection)
 
     def _read(
-        self, line: tuple[apsw.Connection, threading.Lock], look: Callable[[apsw.Connection], T]
+        self, line: tuple[apsw.Cursor, threading.Lock], look: Callable[[apsw.Cursor], T]
     ) -> T:
         db, lock = line
         with lock:
@@ -62,6 +62,6 @@ class Reader:
                 raise explained(error, self._path) from error
 
 
-def rows(db: apsw.Connection, sql: str, values: Any = ()) -> list[tuple[Any, ...]]:
+def rows(db: apsw.Cursor, sql: str, values: Any = ()) -> list[tuple[Any, ...]]:
     """All rows, untyped: the schema is STRICT, so a column holds what it says."""
     return db.execute(sql, values).fetchall()

@@ -15,14 +15,18 @@ from hermes.stores.sqlite.writer import Writer
 
 PROBLEMS_MAX = 20
 GAPS = """
-SELECT key FROM sessions s
-WHERE head <> (SELECT count(*) FROM journal WHERE session = s.n)
-   OR head <> (SELECT coalesce(max(position), 0) FROM journal WHERE session = s.n)
-LIMIT 20
+WITH RECURSIVE chain (session, key, head, n, position) AS (
+    SELECT s.n, s.key, s.head, s.tail, s.head FROM sessions s WHERE s.head > 0
+    UNION ALL
+    SELECT chain.session, chain.key, chain.head, j.prev, chain.position - 1
+    FROM chain JOIN journal j
+      ON j.n = chain.n AND j.session = chain.session AND j.position = chain.position
+)
+SELECT key FROM chain GROUP BY session HAVING count(*) <> head + 1 LIMIT 20
 """
 ORPHANS = """
 SELECT count(*) FROM inbox i
-WHERE NOT EXISTS (SELECT 1 FROM journal WHERE session = i.session AND position = i.position)
+WHERE NOT EXISTS (SELECT 1 FROM sessions s WHERE s.n = i.session AND i.position <= s.head)
 """
 
 
@@ -72,7 +76,7 @@ def copy_to(db: apsw.Connection, target: Path) -> None:
         half.unlink(missing_ok=True)
 
 
-def _problems(db: apsw.Connection) -> list[str]:
+def _problems(db: apsw.Cursor) -> list[str]:
     damage = rows(db, f"PRAGMA integrity_check({PROBLEMS_MAX})")
     found = [str(problem) for (problem,) in damage if problem != "ok"]
     found += (f"{key}: its journal has a gap" for (key,) in rows(db, GAPS))

@@ -14,18 +14,18 @@ from typing import Any, TypeVar
 
 import apsw
 
-from hermes.core.errors import HermesError, StoreFailed
+from hermes.core.errors import HermesError, StoreBusy, StoreFailed
 from hermes.stores.sqlite.failures import explained, is_final
 
 T = TypeVar("T")
 
 BATCH_MAX = 512
-QUEUE_MAX = 20_000
+WAITING_MAX = 20_000
 
 
 @dataclass(frozen=True, slots=True)
 class _Job:
-    work: Callable[[apsw.Connection], Any]
+    work: Callable[[apsw.Cursor], Any]
     loop: asyncio.AbstractEventLoop
     future: "asyncio.Future[Any]"
 
@@ -34,7 +34,7 @@ class _Job:
 class _Done:
     job: _Job
     result: Any = None
-    error: HermesError | None = None
+    error: Exception | None = None
 
     def tell(self) -> None:
         if self.job.future.done():
@@ -45,72 +45,104 @@ class _Done:
             self.job.future.set_result(self.result)
 
 
+class _Spoilt(Exception):
+    """A piece of work failed in a way that nobody foresaw; what it wrote must not stay."""
+
+    def __init__(self, job: _Job, error: Exception) -> None:
+        super().__init__(str(error))
+        self.job = job
+        self.error = error
+
+
 class Writer:
     """Owns the write connection. `write` runs a function inside the next commit."""
 
     def __init__(self, db: apsw.Connection, path: str, final: StoreFailed | None = None) -> None:
         self._db = db
+        self._cursor = db.cursor()  # one for all: making one costs more than a small statement
         self._path = path
-        self._jobs: queue.SimpleQueue[_Job | None] = queue.SimpleQueue()
+        self._batches: queue.SimpleQueue[list[_Job] | None] = queue.SimpleQueue()
+        self._waiting = 0
+        self._closing = False
+        self._gathered: dict[asyncio.AbstractEventLoop, list[_Job]] = {}
         self._final = final
         self._thread = threading.Thread(target=self._run, name="hermes-writer", daemon=True)
         self._thread.start()
 
-    async def write(self, work: Callable[[apsw.Connection], T]) -> T:
-        """Raises what `work` raises, or a StoreFailed when the commit did not happen."""
+    async def write(self, work: Callable[[apsw.Cursor], T]) -> T:
+        """Raises what `work` raises, or a StoreFailed when the commit did not happen.
+
+        Work that refuses does so before it writes anything; work that cannot promise that brings
+        a savepoint of its own (`whole_or_nothing`).
+        """
         if self._final is not None:
             raise self._final
-        if self._jobs.qsize() >= QUEUE_MAX:
-            raise StoreFailed(f"{self._path}: {QUEUE_MAX} writes are waiting; the disk is too slow")
+        if self._waiting >= WAITING_MAX:
+            raise StoreBusy(f"{self._path}: {WAITING_MAX} writes are waiting; the disk is too slow")
         loop = asyncio.get_running_loop()
         future: asyncio.Future[T] = loop.create_future()
-        self._jobs.put(_Job(work, loop, future))
-        return await future
+        gathered = self._gathered.setdefault(loop, [])
+        gathered.append(_Job(work, loop, future))
+        if len(gathered) == 1:
+            loop.call_soon(self._hand_over, loop)
+        self._waiting += 1
+        try:
+            return await future
+        finally:
+            self._waiting -= 1
+
+    def _hand_over(self, loop: asyncio.AbstractEventLoop) -> None:
+        """Once per turn of the loop: whoever was ready in it shares the next flush."""
+        self._batches.put(self._gathered.pop(loop))
 
     async def close(self) -> None:
-        self._jobs.put(None)
+        await asyncio.sleep(0)
+        self._batches.put(None)
         await asyncio.to_thread(self._thread.join)
 
     def _run(self) -> None:
-        open_ = True
-        while open_:
-            batch = self._take()
-            open_ = None not in batch
-            jobs = [job for job in batch if job is not None]
-            if jobs:
-                _tell(self._commit(jobs))
+        while (first := self._batches.get()) is not None:
+            _tell(self._commit(first))
+            if self._closing:
+                break
         close_quietly(self._db)
 
-    def _take(self) -> list[_Job | None]:
-        batch = [self._jobs.get()]
-        while len(batch) < BATCH_MAX:
-            try:
-                batch.append(self._jobs.get_nowait())
-            except queue.Empty:
-                break
-        return batch
-
     def _commit(self, jobs: list[_Job]) -> list[_Done]:
+        """One transaction for these and for all that are handed over while it is being made."""
         if self._final is not None:
             return [_Done(job, error=self._final) for job in jobs]
+        jobs = list(jobs)
+        done: list[_Done] = []
         try:
             self._db.execute("BEGIN IMMEDIATE")
-            done = [self._perform(job) for job in jobs]
+            while len(done) < len(jobs):
+                done += [self._perform(job) for job in jobs[len(done) :]]
+                jobs += self._more(len(jobs))
             self._db.execute("COMMIT")
         except apsw.Error as error:
             failure = self._undone(error)
             return [_Done(job, error=failure) for job in jobs]
+        except _Spoilt as spoilt:
+            self._db.execute("ROLLBACK")
+            others = [job for job in jobs if job is not spoilt.job]
+            alone = _Done(spoilt.job, error=spoilt.error)
+            return [alone, *(self._commit(others) if others else ())]
         return done
 
+    def _more(self, count: int) -> list[_Job]:
+        if count >= BATCH_MAX or self._batches.empty():
+            return []
+        more = self._batches.get()
+        self._closing = more is None
+        return more or []
+
     def _perform(self, job: _Job) -> _Done:
-        self._db.execute("SAVEPOINT job")
         try:
-            done = _Done(job, result=job.work(self._db))
+            return _Done(job, result=job.work(self._cursor))
         except HermesError as refused:
-            self._db.execute("ROLLBACK TO job")
-            done = _Done(job, error=refused)
-        self._db.execute("RELEASE job")
-        return done
+            return _Done(job, error=refused)
+        except (ValueError, TypeError, LookupError) as fault:
+            raise _Spoilt(job, fault) from fault
 
     def _undone(self, error: apsw.Error) -> StoreFailed:
         failure = explained(error, self._path)
@@ -137,6 +169,23 @@ def _tell(done: list[_Done]) -> None:
 def _tell_all(group: list[_Done]) -> None:
     for each in group:
         each.tell()
+
+
+def whole_or_nothing(work: Callable[[apsw.Cursor], T]) -> Callable[[apsw.Cursor], T]:
+    """The same work, undone as a whole when it refuses half-way."""
+
+    def careful(db: apsw.Cursor) -> T:
+        db.execute("SAVEPOINT work")
+        try:
+            result = work(db)
+        except HermesError:
+            db.execute("ROLLBACK TO work")
+            raise
+        finally:
+            db.execute("RELEASE work")
+        return result
+
+    return careful
 
 
 def close_quietly(db: apsw.Connection) -> None:

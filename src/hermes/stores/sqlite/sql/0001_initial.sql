@@ -1,11 +1,18 @@
 -- A lane (session key) is `sessions.n`, a conversation (session id) is `conversations.n`.
+-- Events and rows stand in the order of their writing; each names the one before it of its session
+-- or conversation, and the last one is known. So a commit of many sessions writes a few pages in a
+-- row instead of some pages for each of them, and a session is read from its end.
 CREATE TABLE sessions (
     n          INTEGER PRIMARY KEY,
     key        TEXT    NOT NULL UNIQUE,
     id         TEXT    NOT NULL,
     head       INTEGER NOT NULL DEFAULT 0,  -- last position in the journal
     settled    INTEGER NOT NULL DEFAULT 0,  -- the owner found nothing to do up to here
+    ready      INTEGER NOT NULL DEFAULT 0,  -- head > settled: there is something to do
     written    INTEGER NOT NULL DEFAULT 0,  -- last position that an owner wrote
+    tail       INTEGER NOT NULL DEFAULT 0,  -- journal.n of its last event
+    conversation INTEGER NOT NULL DEFAULT 0,  -- conversations.n of the current one
+    row_tail   INTEGER NOT NULL DEFAULT 0,  -- messages.n of that one's last row
     owner      TEXT,
     epoch      INTEGER NOT NULL DEFAULT 0,
     phase      TEXT    NOT NULL DEFAULT 'idle',
@@ -17,21 +24,22 @@ CREATE TABLE sessions (
     created_at REAL    NOT NULL,
     updated_at REAL    NOT NULL
 ) STRICT;
-CREATE INDEX sessions_ready ON sessions (updated_at) WHERE head > settled;
-CREATE INDEX sessions_recent ON sessions (updated_at);
+-- Holds only sessions with something to do, and changes only when that does.
+CREATE INDEX sessions_ready ON sessions (n) WHERE ready = 1;
 
 -- Every ownership has a number of its own, also across a session that was deleted and came back.
 CREATE TABLE epochs (last INTEGER NOT NULL) STRICT;
 INSERT INTO epochs VALUES (0);
 
 CREATE TABLE journal (
+    n        INTEGER PRIMARY KEY,
+    prev     INTEGER NOT NULL,  -- journal.n of the session's event before; 0 for the first
     session  INTEGER NOT NULL,
     position INTEGER NOT NULL,
     kind     TEXT    NOT NULL,
     event    BLOB    NOT NULL,
-    at       REAL    NOT NULL,
-    PRIMARY KEY (session, position)
-) STRICT, WITHOUT ROWID;
+    at       REAL    NOT NULL
+) STRICT;
 
 CREATE TABLE inbox (
     account  TEXT    NOT NULL,
@@ -51,16 +59,17 @@ CREATE TABLE snapshots (
 CREATE TABLE conversations (
     n         INTEGER PRIMARY KEY,
     id        TEXT    NOT NULL UNIQUE,
-    session   INTEGER NOT NULL
+    session   INTEGER NOT NULL,
+    tail      INTEGER NOT NULL DEFAULT 0  -- messages.n of its last row, once it is over
 ) STRICT;
 CREATE INDEX conversations_session ON conversations (session);
 
 CREATE TABLE messages (
-    n            INTEGER PRIMARY KEY AUTOINCREMENT, -- never used again: the index counts by it
+    n            INTEGER PRIMARY KEY,
+    prev         INTEGER NOT NULL,  -- messages.n of the conversation's row before; 0 for the first
     conversation INTEGER NOT NULL,
     ordinal      INTEGER NOT NULL,
-    line         TEXT    NOT NULL,
-    UNIQUE (conversation, ordinal)
+    line         TEXT    NOT NULL
 ) STRICT;
 
 -- Long tool output is searched in its first part only.
