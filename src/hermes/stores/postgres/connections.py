@@ -1,0 +1,154 @@
+"""Connections that come back. A lost one is dialled again where the question may be repeated."""
+
+import asyncio
+import contextlib
+from collections.abc import AsyncIterator, Awaitable, Callable
+from dataclasses import dataclass, field
+from typing import Any, TypeVar
+
+import psycopg
+from psycopg import AsyncConnection
+from psycopg.types.numeric import Int8BinaryDumper, Int8Dumper
+
+from hermes.core.errors import StoreBusy
+from hermes.stores.postgres import arrays
+from hermes.stores.postgres.failures import explained
+
+Row = tuple[Any, ...]
+Connection = AsyncConnection[Row]
+T = TypeVar("T")
+
+SCHEMA = "hermes"
+CONNECT_TIMEOUT_S = 10
+RETRY_S = 5.0  # a server that restarts is back within that
+PAUSE_S = 0.2
+READERS_MAX = 3
+
+_COMMON = (
+    f"set search_path = {SCHEMA}; set synchronous_commit = on; set client_min_messages = warning; "
+    "set idle_in_transaction_session_timeout = '60s'; set lock_timeout = '5s'; set timezone = 'UTC'"
+)
+_READ = "set statement_timeout = '30s'"
+# The planner knows nothing of an array's length or of a table that was empty when the statement
+# was prepared. Every join of the group commit goes from the batch to an index, always.
+_WRITE = (
+    "set lock_timeout = '1s'; set plan_cache_mode = force_generic_plan; set enable_seqscan = off; "
+    "set enable_hashjoin = off; set enable_mergejoin = off; set jit = off"
+)
+
+
+@dataclass(frozen=True, kw_only=True)
+class Dialer:
+    """How this process connects. All its connections carry the token: by it others see it live."""
+
+    url: str
+    token: str
+
+    async def dial(self, *settings: str) -> Connection:
+        """Raises psycopg.Error."""
+        connection = await AsyncConnection.connect(
+            self.url,
+            autocommit=True,
+            prepare_threshold=1,
+            application_name=f"hermes-{self.token}",
+            connect_timeout=CONNECT_TIMEOUT_S,
+            keepalives_idle=10,
+            keepalives_interval=5,
+            keepalives_count=3,
+            tcp_user_timeout=15_000,
+        )
+        arrays.register(connection.adapters)
+        # One type for whole numbers, whatever their size: one prepared form of each statement.
+        connection.adapters.register_dumper(int, Int8Dumper)
+        connection.adapters.register_dumper(int, Int8BinaryDumper)
+        async with contextlib.AsyncExitStack() as on_failure:
+            on_failure.push_async_callback(connection.close)
+            await connection.execute("; ".join((_COMMON, *settings)).encode())
+            on_failure.pop_all()
+        return connection
+
+    def reading(self) -> "Lane":
+        return Lane(self, (_READ,))
+
+    def writing(self) -> "Lane":
+        return Lane(self, (_WRITE,))
+
+
+@dataclass
+class Lane:
+    """One connection, used by one caller at a time, dialled when it is first needed."""
+
+    dialer: Dialer
+    settings: tuple[str, ...] = ()
+    lock: asyncio.Lock = field(default_factory=asyncio.Lock)
+    connection: Connection | None = None
+
+    async def live(self) -> Connection:
+        """The connection, dialled anew if it was lost. Raises psycopg.Error."""
+        if self.connection is None or self.connection.closed:
+            self.connection = await self.dialer.dial(*self.settings)
+        return self.connection
+
+    async def run(self, work: Callable[[Connection], Awaitable[T]]) -> T:
+        """For what may be repeated: a read, or a write that is the same when done twice."""
+        async with self.lock:
+            deadline = asyncio.get_running_loop().time() + RETRY_S
+            while True:
+                try:
+                    return await work(await self.live())
+                except psycopg.Error as error:
+                    if not self.lost(error) or asyncio.get_running_loop().time() > deadline:
+                        raise explained(error) from error
+                await asyncio.sleep(PAUSE_S)
+
+    async def fetch(self, query: bytes, /, **values: object) -> list[Row]:
+        async def ask(connection: Connection) -> list[Row]:
+            cursor = await connection.execute(query, values, binary=True)
+            return await cursor.fetchall() if cursor.description is not None else []
+
+        return await self.run(ask)
+
+    def lost(self, error: psycopg.Error) -> bool:
+        """Was the connection cut, rather than the question wrong? A doubtful one is given up."""
+        if error.sqlstate is None and self.connection is not None:
+            self.connection.pgconn.finish()
+        alive = self.connection is not None and not self.connection.closed
+        return not alive and isinstance(explained(error), StoreBusy)
+
+    async def close(self) -> None:
+        if self.connection is not None:
+            await self.connection.close()
+
+
+class Readers:
+    """A few lanes for reads, beside the writer."""
+
+    def __init__(self, dialer: Dialer) -> None:
+        self._idle = asyncio.LifoQueue[Lane]()
+        self._lanes = [dialer.reading() for _ in range(READERS_MAX)]
+        for lane in self._lanes:
+            self._idle.put_nowait(lane)
+
+    async def fetch(self, query: bytes, /, **values: object) -> list[Row]:
+        lane = await self._idle.get()
+        try:
+            return await lane.fetch(query, **values)
+        finally:
+            self._idle.put_nowait(lane)
+
+    async def close(self) -> None:
+        for lane in self._lanes:
+            await lane.close()
+
+
+@contextlib.asynccontextmanager
+async def apart(dialer: Dialer) -> AsyncIterator[Connection]:
+    """A connection of its own, without a time limit, for long work."""
+    try:
+        connection = await dialer.dial()
+        try:
+            yield connection
+        finally:
+            await connection.close()
+    except psycopg.Error as error:
+        raise explained(error) from error

@@ -1,0 +1,126 @@
+"""One batch as statements, and the server's rows as answers to those who wait."""
+
+import asyncio
+from collections.abc import Mapping, Sequence
+from typing import Any, TypeVar
+
+from hermes.core.errors import Fenced, HermesError, Refused
+from hermes.core.ids import SessionKey
+from hermes.core.ports import Accepted
+from hermes.stores.postgres import operations as ops
+from hermes.stores.postgres.arrays import Texts
+from hermes.stores.postgres.operations import (
+    Accept,
+    Append,
+    Arrays,
+    Noted,
+    Operation,
+    Rest,
+    Sending,
+)
+
+AnyOperation = Append | Rest | Accept | Sending | Noted
+Rows = Sequence[tuple[Any, ...]]
+
+K = TypeVar("K", bound=Operation)
+V = TypeVar("V")
+
+
+class Sorted:
+    """A batch by kinds, each in the order of its lanes."""
+
+    def __init__(self, batch: Sequence[AnyOperation]) -> None:
+        ordered = sorted(batch, key=lambda op: op.lane)
+        self.appends = [op for op in ordered if isinstance(op, Append)]
+        self.rests = [op for op in ordered if isinstance(op, Rest)]
+        self.accepts = [op for op in batch if isinstance(op, Accept)]
+        self.sendings = [op for op in ordered if isinstance(op, Sending)]
+        self.noted = [op for op in ordered if isinstance(op, Noted)]
+
+
+def plan(batch: Sorted, *, now: float, token: str) -> Sequence[tuple[str, Arrays]]:
+    """The statements of one transaction, by name, in the order in which they must run.
+
+    Rows are locked in one order everywhere: sessions by key, then the inbox, then the outbox.
+    A batch of appends or rests alone locks by its own statement, which keeps to its arrays' order.
+    """
+    appends, rests, accepts = batch.appends, batch.rests, batch.accepts
+    keys = sorted({op.inbound.session for op in accepts})
+    locks = sorted({*(op.lane for op in appends), *(op.lane for op in rests), *keys})
+    sent = sorted([op.reply for op in batch.sendings] + [op.reply for op in batch.noted])
+    replies = any(op.commit.replies for op in appends)
+    steps: list[tuple[str, Arrays]] = []
+    received = ops.accepts(accepts, now) if accepts else {}
+    if accepts:
+        steps.append(("open", received))
+    if accepts or (appends and rests):
+        steps.append(("lock", {"keys": Texts.of(locks)}))
+    if len(sent) > 1:
+        steps.append(("lock_outbox", {"ids": Texts.of(sent)}))
+    if appends:
+        steps.append(("append", ops.appends(appends)))
+    if rests:
+        steps.append(("rest", ops.rests(rests)))
+    if accepts:
+        steps += [("accept", received), ("seen", received)]
+    if batch.sendings:
+        steps.append(("sending", ops.sendings(batch.sendings, now)))
+    if batch.noted:
+        steps.append(("noted", ops.noted(batch.noted)))
+    if accepts or replies:
+        steps.append(("tell", {"keys": Texts.of(keys), "everybody": replies, "token": token}))
+    return steps
+
+
+def answer(batch: Sorted, rows: Mapping[str, Rows]) -> Sequence[Append]:
+    """Tell everybody what became of theirs; returns the appends that wrote nothing."""
+    heads = _numbered(batch.appends, rows["append"])
+    rested = _numbered(batch.rests, rows["rest"])
+    fresh = _numbered(batch.accepts, rows["accept"])
+    taken = _numbered(batch.sendings, rows["sending"])
+    for append, (head,) in heads.items():
+        tell(append.done, head)
+    for rest in batch.rests:
+        if rest in rested:
+            tell(rest.done, rested[rest][0] == rest.position)
+        else:
+            fail(rest.done, Fenced(f"{rest.key} belongs to another process now"))
+    for accept, (key, position) in _numbered(batch.accepts, rows["seen"]).items():
+        accepted = Accepted(fresh=accept in fresh, key=SessionKey(key), position=position)
+        tell(accept.done, accepted)
+    for sending in batch.sendings:
+        tell(sending.done, sending in taken)
+    for noted in batch.noted:
+        tell(noted.done, None)
+    return [append for append in batch.appends if append not in heads]
+
+
+def answer_refused(appends: Sequence[Append], held: Rows) -> None:
+    """`held` are those whose fence holds: they are ours, but were made from an older state.
+
+    After a lost connection that means that the first attempt was committed after all.
+    """
+    heads = _numbered(appends, held)
+    for append in appends:
+        key = append.commit.key
+        if append not in heads:
+            fail(append.done, Fenced(f"{key} belongs to another process now"))
+        elif append.again:
+            tell(append.done, heads[append][0])
+        else:
+            fail(append.done, Refused(f"{key} has moved on; read it again"))
+
+
+def tell(done: asyncio.Future[V], value: V) -> None:
+    if not done.done():  # else the caller was cancelled; what it asked for is written all the same
+        done.set_result(value)
+
+
+def fail(done: asyncio.Future[Any], error: HermesError) -> None:
+    if not done.done():
+        done.set_exception(error)
+
+
+def _numbered(operations: Sequence[K], rows: Rows) -> dict[K, tuple[Any, ...]]:
+    """Rows begin with the number of their operation, counted from one."""
+    return {operations[number - 1]: tuple(rest) for number, *rest in rows}

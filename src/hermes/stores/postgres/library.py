@@ -1,0 +1,127 @@
+"""Listings and search over all sessions. All of it can be rebuilt from the journal."""
+
+from collections.abc import Sequence
+from typing import Any
+
+from hermes.core.codec import decode_event, decode_line
+from hermes.core.errors import Rejected
+from hermes.core.events import Event
+from hermes.core.ids import SessionId, SessionKey, TurnId
+from hermes.core.ports import Hit, SessionRow
+from hermes.core.projection import TurnRow
+from hermes.stores.postgres.connections import Dialer, Lane, Readers
+from hermes.stores.postgres.index import Index
+from hermes.stores.postgres.nodes import PostgresNodes
+from hermes.stores.postgres.operations import kept
+from hermes.stores.postgres.rebuild import rebuild_all
+from hermes.stores.postgres.statements import QUERY, UPKEEP
+from hermes.stores.words import excerpt, terms
+
+SEARCHED_ROWS_MAX = 5_000
+
+
+class PostgresLibrary:
+    def __init__(
+        self,
+        dialer: Dialer,
+        readers: Readers,
+        control: Lane,
+        nodes: PostgresNodes,
+        index: Index,
+    ) -> None:
+        self._dialer = dialer
+        self._readers = readers
+        self._control = control
+        self._nodes = nodes
+        self._index = index
+
+    async def sessions(self, *, limit: int, before: float | None = None) -> Sequence[SessionRow]:
+        found = await self._readers.fetch(QUERY["sessions"], limit=limit, before=before)
+        return [_session(*row) for row in found]
+
+    async def find(self, name: str) -> SessionRow | None:
+        if not name or name != kept(name):
+            return None
+        found = await self._readers.fetch(QUERY["find"], name=name)
+        found = found or await self._readers.fetch(QUERY["find_prefix"], name=name)
+        return _session(*found[0]) if len(found) == 1 else None
+
+    async def turns(self, *, limit: int, key: SessionKey | None = None) -> Sequence[TurnRow]:
+        found = await self._readers.fetch(QUERY["turns"], limit=limit, key=key)
+        return [_turn(*row) for row in found]
+
+    async def turn(self, turn: TurnId) -> TurnRow | None:
+        found = await self._readers.fetch(QUERY["turn"], turn=kept(turn))
+        return _turn(*found[0]) if found else None
+
+    async def events(
+        self, key: SessionKey, *, after: int = 0, limit: int = 1000
+    ) -> Sequence[Event]:
+        found = await self._readers.fetch(QUERY["since"], key=key, position=after, limit=limit)
+        return [decode_event(event) for (event,) in found]
+
+    async def search(self, words: str, *, limit: int) -> Sequence[Hit]:
+        """Rows with all the words, or words that begin so; newest first."""
+        wanted = terms(words)
+        if not wanted:
+            return []
+        await self._index.read_all()
+        query = " & ".join(f"'{term}':*" for term in wanted)
+        found = await self._readers.fetch(
+            QUERY["search"], query=query, limit=limit, rows_max=SEARCHED_ROWS_MAX
+        )
+        return [_hit(*row, wanted=wanted) for row in found]
+
+    async def delete(self, key: SessionKey) -> bool:
+        await self._nodes.bury_gone()
+        if await self._control.fetch(UPKEEP["delete"], key=key):
+            return True
+        if await self._control.fetch(UPKEEP["exists"], key=key):
+            raise Rejected(f"{key} is at work. Stop its turn first, then delete it.")
+        return False
+
+    async def rebuild(self) -> None:
+        await rebuild_all(self._dialer)
+
+
+def _session(*row: Any) -> SessionRow:
+    key, id_, phase, mark, runs, waiting, title, created_at, updated_at, head, lines = row
+    return SessionRow(
+        key=SessionKey(key),
+        id=SessionId(id_),
+        phase=phase,
+        mark=mark,
+        runs=runs,
+        waiting=waiting,
+        title=title,
+        created_at=created_at,
+        updated_at=updated_at,
+        events=head,
+        rows=lines,
+    )
+
+
+def _turn(*row: Any) -> TurnRow:
+    id_, key, session, state, attempts, started_at, ended_at, first = row
+    return TurnRow(
+        id=TurnId(id_),
+        key=SessionKey(key),
+        session=SessionId(session),
+        state=state,
+        attempts=attempts,
+        started_at=started_at,
+        ended_at=ended_at,
+        first=first,
+    )
+
+
+def _hit(*row: Any, wanted: Sequence[str]) -> Hit:
+    key, id_, ordinal, role, at, line = row
+    return Hit(
+        key=SessionKey(key),
+        id=SessionId(id_),
+        ordinal=ordinal,
+        role=role,
+        at=at,
+        excerpt=excerpt(decode_line(line).text, wanted),
+    )

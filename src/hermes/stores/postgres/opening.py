@@ -1,0 +1,37 @@
+"""Connect, bring the schema up to date, and hand out the store's sides."""
+
+import uuid
+from collections.abc import Callable
+
+from hermes.core.ports import Store
+from hermes.stores.postgres.connections import Dialer, Readers
+from hermes.stores.postgres.index import Index
+from hermes.stores.postgres.journal import PostgresJournal
+from hermes.stores.postgres.library import PostgresLibrary
+from hermes.stores.postgres.migrations import migrate
+from hermes.stores.postgres.nodes import Bell, PostgresNodes
+from hermes.stores.postgres.outbox import PostgresOutbox
+from hermes.stores.postgres.upkeep import PostgresUpkeep
+from hermes.stores.postgres.writer import Writer
+
+LEASE_S = 15.0
+
+
+async def open_postgres(url: str, *, clock: Callable[[], float], lease_s: float = LEASE_S) -> Store:
+    """Raises a StoreFailed that says what to do. `clock` gives times for people to read; who is
+    alive is decided without it (see `nodes`)."""
+    dialer = Dialer(url=url, token=uuid.uuid4().hex)
+    await migrate(dialer)
+    bell = Bell()
+    readers, control = Readers(dialer), dialer.reading()
+    writer = Writer(dialer, clock, bell.ring)
+    index = Index(dialer)
+    nodes = PostgresNodes(dialer, control, bell, index, lease_s, clock)
+    closing = (nodes, writer, index, control, readers)
+    return Store(
+        journal=PostgresJournal(writer, readers, control, nodes),
+        nodes=nodes,
+        outbox=PostgresOutbox(writer, readers),
+        library=PostgresLibrary(dialer, readers, control, nodes, index),
+        upkeep=PostgresUpkeep(dialer, closing),
+    )

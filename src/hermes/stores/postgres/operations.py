@@ -1,0 +1,270 @@
+"""What waits for the next group commit, and how many of one kind become one statement's arrays.
+
+Pure but for the futures that the operations carry: nothing here talks to the server.
+"""
+
+import asyncio
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from hermes.core.codec import decode_event, encode, kind_of
+from hermes.core.errors import Rejected
+from hermes.core.events import MessageReceived, SessionReset
+from hermes.core.ids import NodeId, ReplyId, SessionId, SessionKey
+from hermes.core.messages import Inbound
+from hermes.core.ports import Accepted, Fence
+from hermes.core.projection import Commit
+from hermes.stores.postgres.arrays import Blobs, Flags, Numbers, Texts, Times
+
+Arrays = dict[str, object]
+
+RESET_KIND = str(SessionReset.__struct_config__.tag)
+
+
+@dataclass(eq=False, kw_only=True)
+class Operation:
+    """`again` is set when the connection was lost after it had been sent: it may be done already.
+
+    Operations of one `lane` never share a batch, so each sees the one before it done.
+    """
+
+    lane: str
+    size: int = 0
+    again: bool = False
+
+
+@dataclass(eq=False, kw_only=True)
+class Append(Operation):
+    done: asyncio.Future[int]
+    commit: Commit
+    fence: Fence
+
+
+@dataclass(eq=False, kw_only=True)
+class Rest(Operation):
+    done: asyncio.Future[bool]
+    key: SessionKey
+    position: int
+    fence: Fence
+
+
+@dataclass(eq=False, kw_only=True)
+class Accept(Operation):
+    done: asyncio.Future[Accepted]
+    inbound: Inbound
+    opens: SessionId
+    kind: str
+    event: bytes
+
+
+@dataclass(eq=False, kw_only=True)
+class Sending(Operation):
+    done: asyncio.Future[bool]
+    reply: ReplyId
+    node: NodeId
+
+
+@dataclass(eq=False, kw_only=True)
+class Noted(Operation):
+    """What became of a reply. A field that is None stays as it was."""
+
+    done: asyncio.Future[None]
+    reply: ReplyId
+    node: NodeId | None
+    state: str | None = None
+    chunks: int | None = None
+    receipt: str | None = None
+    why: str | None = None
+    not_before: float | None = None
+    at: float | None = None
+
+
+def accept_of(inbound: Inbound, opens: SessionId, done: asyncio.Future[Accepted]) -> Accept:
+    """Raises Rejected for what PostgreSQL cannot keep, before it can spoil a batch."""
+    event = MessageReceived(inbound, opens)
+    try:
+        body = encode(event)
+    except UnicodeEncodeError as odd:
+        raise Rejected("the message contains half a character") from odd
+    if "\0" in f"{inbound.account}{inbound.id}{inbound.session}{opens}":
+        raise Rejected("a NUL character in an id")
+    return Accept(
+        lane="",
+        size=len(body),
+        done=done,
+        inbound=inbound,
+        opens=opens,
+        kind=kind_of(event),
+        event=body,
+    )
+
+
+def append_of(commit: Commit, fence: Fence, done: asyncio.Future[int]) -> Append:
+    size = sum(2 * len(event.body) for event in commit.events)
+    return Append(lane=commit.key, size=size, done=done, commit=commit, fence=fence)
+
+
+def kept(text: str) -> str:
+    """Text as PostgreSQL can store it: no NUL, no half characters."""
+    return text.replace("\0", "").encode("utf-8", "replace").decode()
+
+
+def fences(operations: Sequence[Append | Rest]) -> Arrays:
+    return {
+        "key": Texts.of([op.lane for op in operations]),
+        "node": Texts.of([op.fence.node for op in operations]),
+        "epoch": Numbers.of([op.fence.epoch for op in operations]),
+    }
+
+
+def appends(operations: Sequence[Append]) -> Arrays:
+    commits = [op.commit for op in operations]
+    summaries = [commit.summary for commit in commits]
+    numbered = list(enumerate(commits, start=1))
+    return {
+        **fences(operations),
+        "base": Numbers.of([commit.base for commit in commits]),
+        "count": Numbers.of([len(commit.events) for commit in commits]),
+        "at": Times.of([commit.at for commit in commits]),
+        "id": Texts.of([summary.id for summary in summaries]),
+        "phase": Texts.of([summary.phase for summary in summaries]),
+        "mark": Texts.of([summary.mark for summary in summaries]),
+        "runs": Numbers.of([summary.runs for summary in summaries]),
+        "title": Texts.of([kept(summary.title) for summary in summaries]),
+        "rows": Numbers.of([summary.rows for summary in summaries]),
+        "taken": Numbers.of([summary.taken for summary in summaries]),
+        **_events(numbered),
+        **_messages(numbered),
+        **_replies(numbered),
+        **_turns(numbered),
+        **_conversations(numbered),
+        **_snapshots(numbered),
+    }
+
+
+def rests(operations: Sequence[Rest]) -> Arrays:
+    positions = Numbers.of([op.position for op in operations])
+    return {**fences(operations), "position": positions}
+
+
+def accepts(operations: Sequence[Accept], now: float) -> Arrays:
+    return {
+        "account": Texts.of([op.inbound.account for op in operations]),
+        "message": Texts.of([op.inbound.id for op in operations]),
+        "key": Texts.of([op.inbound.session for op in operations]),
+        "opens": Texts.of([op.opens for op in operations]),
+        "kind": Texts.of([op.kind for op in operations]),
+        "event": Blobs.of([op.event for op in operations]),
+        "event_at": Times.of([op.inbound.at for op in operations]),
+        "now": now,
+    }
+
+
+def sendings(operations: Sequence[Sending], now: float) -> Arrays:
+    return {
+        "id": Texts.of([op.reply for op in operations]),
+        "node": Texts.of([op.node for op in operations]),
+        "again": Flags.of([op.again for op in operations]),
+        "now": now,
+    }
+
+
+def noted(operations: Sequence[Noted]) -> Arrays:
+    return {
+        "id": Texts.of([op.reply for op in operations]),
+        "node": Texts.of([op.node for op in operations]),
+        "state": Texts.of([op.state for op in operations]),
+        "chunks": Numbers.of([op.chunks for op in operations]),
+        "receipt": Texts.of([op.receipt and kept(op.receipt) for op in operations]),
+        "why": Texts.of([op.why and kept(op.why) for op in operations]),
+        "not_before": Times.of([op.not_before for op in operations]),
+        "at": Times.of([op.at for op in operations]),
+    }
+
+
+Numbered = Sequence[tuple[int, Commit]]
+
+
+def _events(commits: Numbered) -> Arrays:
+    rows = [
+        (n, i, commit.key, event)
+        for n, commit in commits
+        for i, event in enumerate(commit.events, start=1)
+    ]
+    return {
+        "e_n": Numbers.of([n for n, _, _, _ in rows]),
+        "e_i": Numbers.of([i for _, i, _, _ in rows]),
+        "e_key": Texts.of([key for _, _, key, _ in rows]),
+        "e_kind": Texts.of([event.kind for _, _, _, event in rows]),
+        "e_event": Blobs.of([event.body for _, _, _, event in rows]),
+        "e_at": Times.of([event.at for _, _, _, event in rows]),
+    }
+
+
+def _messages(commits: Numbered) -> Arrays:
+    rows = [(n, row) for n, commit in commits for row in commit.rows]
+    return {
+        "m_n": Numbers.of([n for n, _ in rows]),
+        "m_session": Texts.of([row.session for _, row in rows]),
+        "m_ordinal": Numbers.of([row.ordinal for _, row in rows]),
+        "m_role": Texts.of([row.line.role for _, row in rows]),
+        "m_at": Times.of([row.line.at for _, row in rows]),
+        "m_line": Blobs.of([encode(row.line) for _, row in rows]),
+    }
+
+
+def _replies(commits: Numbered) -> Arrays:
+    rows = [(n, commit.at, reply) for n, commit in commits for reply in commit.replies]
+    return {
+        "r_n": Numbers.of([n for n, _, _ in rows]),
+        "r_id": Texts.of([reply.id for _, _, reply in rows]),
+        "r_key": Texts.of([reply.session for _, _, reply in rows]),
+        "r_platform": Texts.of([reply.address.platform for _, _, reply in rows]),
+        "r_reply": Blobs.of([encode(reply) for _, _, reply in rows]),
+        "r_at": Times.of([at for _, at, _ in rows]),
+    }
+
+
+def _turns(commits: Numbered) -> Arrays:
+    rows = [(n, turn) for n, commit in commits for turn in commit.turns]
+    bases = {n: commit.base for n, commit in commits}
+    return {
+        "t_n": Numbers.of([n for n, _ in rows]),
+        "t_base": Numbers.of([bases[n] for n, _ in rows]),
+        "t_id": Texts.of([turn.id for _, turn in rows]),
+        "t_key": Texts.of([turn.key for _, turn in rows]),
+        "t_session": Texts.of([turn.session for _, turn in rows]),
+        "t_state": Texts.of([turn.state for _, turn in rows]),
+        "t_attempts": Numbers.of([turn.attempts for _, turn in rows]),
+        "t_started": Times.of([turn.started_at for _, turn in rows]),
+        "t_ended": Times.of([turn.ended_at for _, turn in rows]),
+        "t_first": Numbers.of([turn.first for _, turn in rows]),
+    }
+
+
+def _conversations(commits: Numbered) -> Arrays:
+    rows = [
+        (n, commit.key, opened)
+        for n, commit in commits
+        for event in commit.events
+        if event.kind == RESET_KIND
+        for opened in (decode_event(event.body),)
+        if isinstance(opened, SessionReset)
+    ]
+    return {
+        "c_n": Numbers.of([n for n, _, _ in rows]),
+        "c_id": Texts.of([opened.opens for _, _, opened in rows]),
+        "c_key": Texts.of([key for _, key, _ in rows]),
+        "c_at": Times.of([opened.at for _, _, opened in rows]),
+    }
+
+
+def _snapshots(commits: Numbered) -> Arrays:
+    rows = [(n, commit) for n, commit in commits if commit.snapshot]
+    return {
+        "p_n": Numbers.of([n for n, _ in rows]),
+        "p_key": Texts.of([commit.key for _, commit in rows]),
+        "p_before": Numbers.of([commit.base for _, commit in rows]),
+        "p_position": Numbers.of([commit.after.position for _, commit in rows]),
+        "p_state": Blobs.of([encode(commit.after) for _, commit in rows]),
+    }

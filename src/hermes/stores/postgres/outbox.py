@@ -1,0 +1,75 @@
+"""Replies on their way out. `sending` is durable before the first byte leaves."""
+
+import asyncio
+from collections.abc import Sequence
+from typing import Any
+
+from hermes.core.codec import decode_reply
+from hermes.core.ids import NodeId, ReplyId, SessionKey
+from hermes.core.ports import OutboxRow
+from hermes.stores.postgres.connections import Readers
+from hermes.stores.postgres.operations import Noted, Sending
+from hermes.stores.postgres.statements import QUERY
+from hermes.stores.postgres.writer import Writer
+
+
+class PostgresOutbox:
+    def __init__(self, writer: Writer, readers: Readers) -> None:
+        self._writer = writer
+        self._readers = readers
+        self._in_hand: dict[ReplyId, NodeId] = {}  # so that another node's row is left alone
+
+    async def due(
+        self, platforms: Sequence[str], *, now: float, limit: int, only: SessionKey | None = None
+    ) -> Sequence[OutboxRow]:
+        found = await self._readers.fetch(
+            QUERY["due"], platforms=list(platforms), now=now, limit=limit, only=only
+        )
+        return [_row(*row) for row in found]
+
+    async def sending(self, reply: ReplyId, *, node: NodeId) -> bool:
+        done: asyncio.Future[bool] = asyncio.get_running_loop().create_future()
+        self._writer.put(Sending(lane=f"outbox {reply}", done=done, reply=reply, node=node))
+        taken = await done
+        if taken:
+            self._in_hand[reply] = node
+        return taken
+
+    async def sent_chunks(self, reply: ReplyId, count: int) -> None:
+        await self._note(self._noted(reply, chunks=count))
+
+    async def delivered(self, reply: ReplyId, receipt: str, *, at: float) -> None:
+        await self._note(self._noted(reply, state="delivered", receipt=receipt, why="", at=at))
+        self._in_hand.pop(reply, None)
+
+    async def failed(self, reply: ReplyId, why: str, *, not_before: float, abandon: bool) -> None:
+        state = "abandoned" if abandon else "failed"
+        await self._note(self._noted(reply, state=state, why=why, not_before=not_before))
+        self._in_hand.pop(reply, None)
+
+    async def rows(self, key: SessionKey, *, limit: int) -> Sequence[OutboxRow]:
+        found = await self._readers.fetch(QUERY["outbox_rows"], key=key, limit=limit)
+        return [_row(*row) for row in found]
+
+    def _noted(self, reply: ReplyId, **change: Any) -> Noted:
+        return Noted(
+            lane=f"outbox {reply}",
+            done=asyncio.get_running_loop().create_future(),
+            reply=reply,
+            node=self._in_hand.get(reply),
+            **change,
+        )
+
+    async def _note(self, operation: Noted) -> None:
+        self._writer.put(operation)
+        await operation.done
+
+
+def _row(reply: bytes, state: Any, attempts: int, chunks: int, created_at: float) -> OutboxRow:
+    return OutboxRow(
+        reply=decode_reply(reply),
+        state=state,
+        attempts=attempts,
+        chunks_sent=chunks,
+        created_at=created_at,
+    )

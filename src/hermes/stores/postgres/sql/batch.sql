@@ -1,0 +1,207 @@
+Statements of the group commit. Each takes arrays: one element an operation, or one element a row
+together with the number (from 1) of the operation it belongs to. What is refused writes nothing
+and is simply missing from the answer, so it spoils nothing for the others of its batch.
+
+-- name: open
+-- Lanes that may be new, in the order of their keys: two batches never wait for each other crosswise.
+insert into sessions (key, id)
+select key, min(opens) from unnest(%(key)s::text[], %(opens)s::text[]) as a (key, opens)
+group by key order by key
+on conflict (key) do nothing
+
+-- name: lock
+select count(*) from (
+  select from sessions where key = any(%(keys)s::text[]) order by key for update
+) held
+
+-- name: lock_outbox
+select count(*) from (
+  select from outbox where id = any(%(ids)s::text[]) order by id for update
+) held
+
+-- name: append
+-- The fence: the owner and the epoch are the writer's, its node is not buried, and no owner has
+-- written behind what the writer had seen (`base`).
+with asked as materialized (
+  select * from unnest(
+    %(key)s::text[], %(node)s::text[], %(epoch)s::bigint[], %(base)s::bigint[],
+    %(count)s::bigint[], %(at)s::float8[], %(id)s::text[], %(phase)s::text[], %(mark)s::text[],
+    %(runs)s::bigint[], %(title)s::text[], %(rows)s::bigint[], %(taken)s::bigint[]
+  ) with ordinality as a (
+    key, node, epoch, base, count, at, id, phase, mark, runs, title, rows, taken, n
+  )
+), held as (
+  update sessions s
+  set head = s.head + a.count, written = s.head + a.count, id = a.id, phase = a.phase,
+      mark = a.mark, runs = a.runs, title = a.title, rows = a.rows,
+      waiting = s.waiting - a.taken, updated_at = a.at
+  from asked a
+  where s.key = a.key and s.owner = a.node and s.epoch = a.epoch
+    and s.written <= a.base and a.base <= s.head
+    and exists (select from nodes o where o.id = a.node and not o.buried)
+  returning a.n, s.key, s.head, s.head - a.count as before, s.settled
+), fate as (  -- where each operation's events begin; -1 for those that were refused
+  select array_agg(before order by n) as before from (
+    select n, max(before) as before
+    from (select n, before from held union all select n, -1 from asked) each group by n
+  ) numbered
+), events as (
+  insert into journal (key, position, kind, event, at)
+  select e.key, f.before[e.n] + e.i, e.kind, e.event, e.at
+  from fate f, unnest(
+    %(e_n)s::bigint[], %(e_i)s::bigint[], %(e_key)s::text[], %(e_kind)s::text[],
+    %(e_event)b::bytea[], %(e_at)s::float8[]
+  ) as e (n, i, key, kind, event, at)
+  where f.before[e.n] >= 0
+), transcript as (
+  insert into messages (session, ordinal, role, at, line)
+  select m.session, m.ordinal, m.role, m.at, m.line
+  from fate f, unnest(
+    %(m_n)s::bigint[], %(m_session)s::text[], %(m_ordinal)s::bigint[], %(m_role)s::text[],
+    %(m_at)s::float8[], %(m_line)b::bytea[]
+  ) as m (n, session, ordinal, role, at, line)
+  where f.before[m.n] >= 0
+  returning session, ordinal
+), unfound as (
+  insert into unread (session, ordinal) select session, ordinal from transcript
+), replies as (
+  insert into outbox (id, key, platform, reply, created_at)
+  select r.id, r.key, r.platform, r.reply, r.at
+  from fate f, unnest(
+    %(r_n)s::bigint[], %(r_id)s::text[], %(r_key)s::text[], %(r_platform)s::text[],
+    %(r_reply)b::bytea[], %(r_at)s::float8[]
+  ) with ordinality as r (n, id, key, platform, reply, at, i)
+  where f.before[r.n] >= 0 order by r.i
+  on conflict (id) do nothing
+), told as (  -- a turn that begins here begins later by the messages that came in between
+  insert into turns (id, key, session, state, attempts, started_at, ended_at, first)
+  select t.id, t.key, t.session, t.state, t.attempts, t.started_at, t.ended_at,
+         case when t.first > t.base then t.first - t.base + f.before[t.n] else t.first end
+  from fate f, unnest(
+    %(t_n)s::bigint[], %(t_base)s::bigint[], %(t_id)s::text[], %(t_key)s::text[],
+    %(t_session)s::text[], %(t_state)s::text[], %(t_attempts)s::bigint[],
+    %(t_started)s::float8[], %(t_ended)s::float8[], %(t_first)s::bigint[]
+  ) as t (n, base, id, key, session, state, attempts, started_at, ended_at, first)
+  where f.before[t.n] >= 0
+  on conflict (id) do update
+  set state = excluded.state, attempts = excluded.attempts, ended_at = excluded.ended_at
+), opened as (
+  insert into conversations (id, key, opened_at)
+  select c.id, c.key, c.at
+  from fate f, unnest(
+    %(c_n)s::bigint[], %(c_id)s::text[], %(c_key)s::text[], %(c_at)s::float8[]
+  ) as c (n, id, key, at)
+  where f.before[c.n] >= 0
+  on conflict (id) do nothing
+), kept as (  -- no snapshot when a message came in between: its position differs
+  insert into snapshots (key, position, state)
+  select p.key, p.position, p.state
+  from fate f, unnest(
+    %(p_n)s::bigint[], %(p_key)s::text[], %(p_before)s::bigint[], %(p_position)s::bigint[],
+    %(p_state)b::bytea[]
+  ) as p (n, key, before, position, state)
+  where f.before[p.n] = p.before
+  on conflict (key) do update set position = excluded.position, state = excluded.state
+), roused as (
+  insert into awake (key) select key from held where settled = before on conflict do nothing
+)
+select n, head from held
+
+-- name: rest
+with held as (
+  update sessions s set settled = greatest(s.settled, least(a.position, s.head))
+  from unnest(
+    %(key)s::text[], %(node)s::text[], %(epoch)s::bigint[], %(position)s::bigint[]
+  ) with ordinality as a (key, node, epoch, position, n)
+  where s.key = a.key and s.owner = a.node and s.epoch = a.epoch
+    and exists (select from nodes o where o.id = a.node and not o.buried)
+  returning a.n, s.key, s.head, s.settled
+), slept as (
+  delete from awake w using held h where w.key = h.key and h.head = h.settled
+)
+select n, head from held
+
+-- name: accept
+-- The rows of the sessions are locked, so nobody else adds the same message meanwhile. One that
+-- another lane adds at this moment is a unique violation, and the batch is sent again.
+with asked as materialized (
+  select * from unnest(
+    %(account)s::text[], %(message)s::text[], %(key)s::text[], %(opens)s::text[],
+    %(kind)s::text[], %(event)b::bytea[], %(event_at)s::float8[]
+  ) with ordinality as a (account, message, key, opens, kind, event, event_at, n)
+), fresh as (
+  select distinct on (account, message) * from asked a
+  where not exists (select from inbox i where i.account = a.account and i.message = a.message)
+  order by account, message, n
+), placed as materialized (
+  select f.*, s.head, s.head + row_number() over (partition by f.key order by f.n) as position
+  from fresh f join sessions s on s.key = f.key
+), lanes as materialized (
+  select key, count(*) as count, min(n) as first from placed group by key
+), noted as (
+  insert into inbox (account, message, key, position)
+  select account, message, key, position from placed order by account, message
+), events as (
+  insert into journal (key, position, kind, event, at)
+  select key, position, kind, event, event_at from placed
+), moved as (
+  update sessions s
+  set head = s.head + l.count, waiting = s.waiting + l.count, updated_at = %(now)s,
+      id = case when s.head = 0 then (%(opens)s::text[])[l.first] else s.id end,
+      created_at = case when s.head = 0 then %(now)s else s.created_at end
+  from lanes l where s.key = l.key
+), opened as (
+  insert into conversations (id, key, opened_at)
+  select opens, key, event_at from placed where position = 1
+  on conflict (id) do nothing
+), roused as (
+  insert into awake (key) select key from lanes on conflict do nothing
+)
+select n from placed
+
+-- name: seen
+select a.n, i.key, i.position
+from unnest(%(account)s::text[], %(message)s::text[]) with ordinality as a (account, message, n)
+join inbox i on i.account = a.account and i.message = a.message
+
+-- name: tell
+-- Wake the owners of these sessions, and everybody for those that nobody owns. A process wakes
+-- itself without us, so alone on a database nobody is told anything.
+select pg_notify('hermes', w.who) from (
+  select distinct coalesce(s.owner, '*') as who from sessions s where s.key = any(%(keys)s::text[])
+  union select '*' where %(everybody)s
+) w
+where exists (select from nodes o where not o.buried and o.token <> %(token)s)
+  and not exists (select from nodes o where o.id = w.who and o.token = %(token)s)
+
+-- name: sending
+update outbox o set state = 'sending', node = a.node, attempts = o.attempts + 1
+from unnest(%(id)s::text[], %(node)s::text[], %(again)s::boolean[])
+  with ordinality as a (id, node, again, n)
+where o.id = a.id
+  and exists (select from nodes x where x.id = a.node and not x.buried)
+  and (o.state in ('pending', 'failed') and o.not_before <= %(now)s
+       or o.state = 'sending'
+          and not exists (select from nodes x where x.id = o.node and not x.buried)
+       or o.state = 'sending' and a.again and o.node = a.node)
+returning a.n
+
+-- name: noted
+-- `node` is who took the row in hand: if another one has it now, the late word of this one is void.
+update outbox o
+set state = coalesce(a.state, o.state), chunks = coalesce(a.chunks, o.chunks),
+    receipt = coalesce(a.receipt, o.receipt), why = coalesce(a.why, o.why),
+    not_before = coalesce(a.not_before, o.not_before), sent_at = coalesce(a.at, o.sent_at)
+from unnest(
+  %(id)s::text[], %(node)s::text[], %(state)s::text[], %(chunks)s::bigint[], %(receipt)s::text[],
+  %(why)s::text[], %(not_before)s::float8[], %(at)s::float8[]
+) as a (id, node, state, chunks, receipt, why, not_before, at)
+where o.id = a.id and o.state <> 'delivered' and (a.node is null or o.node = a.node)
+
+-- name: fences
+-- For operations that were refused: is it the fence, or had the writer not seen everything?
+select a.n, s.head
+from unnest(%(key)s::text[], %(node)s::text[], %(epoch)s::bigint[])
+  with ordinality as a (key, node, epoch, n)
+join sessions s on s.key = a.key and s.owner = a.node and s.epoch = a.epoch
+where exists (select from nodes o where o.id = a.node and not o.buried)

@@ -1,0 +1,182 @@
+Everything that is not part of the group commit: reads, and the few writes that stand alone.
+
+-- name: claim
+with free as (
+  select s.key from awake a join sessions s on s.key = a.key
+  where s.owner is null or not exists (select from nodes o where o.id = s.owner and not o.buried)
+  order by s.updated_at limit %(limit)s
+  for update of s skip locked
+)
+update sessions s set owner = %(node)s, epoch = greatest(s.epoch + 1, nextval('epochs'))
+from free where s.key = free.key
+returning s.key, s.epoch, s.updated_at
+
+-- name: claim_one
+update sessions s
+set owner = %(node)s,
+    epoch = case when s.owner = %(node)s then s.epoch
+                 else greatest(s.epoch + 1, nextval('epochs')) end
+where s.key = %(key)s
+  and (s.owner is null or s.owner = %(node)s
+       or not exists (select from nodes o where o.id = s.owner and not o.buried))
+returning s.key, s.epoch
+
+-- name: owned
+select s.key, s.epoch from awake a join sessions s on s.key = a.key
+where s.owner = %(node)s order by s.updated_at limit %(limit)s
+
+-- name: release
+with given as (
+  update sessions s set owner = null where s.key = any(%(keys)s::text[]) and s.owner = %(node)s
+  returning s.key
+)
+select pg_notify('hermes', '*') where exists (select from given join awake using (key))
+
+-- name: load
+select p.state, array(
+  select j.event from journal j
+  where j.key = %(key)s and j.position > coalesce(p.position, 0) order by j.position
+)
+from (select 1) one left join snapshots p on p.key = %(key)s
+
+-- name: since
+select event from journal where key = %(key)s and position > %(position)s
+order by position limit %(limit)s
+
+-- name: lines
+select m.line
+from unnest(%(session)s::text[], %(start)s::bigint[], %(stop)s::bigint[])
+  with ordinality as a (session, start, stop, n)
+join messages m on m.session = a.session and m.ordinal >= a.start
+  and (a.stop is null or m.ordinal < a.stop)
+order by a.n, m.ordinal
+
+-- name: join
+insert into nodes (id, token, started_at) values (%(node)s, %(token)s, %(at)s)
+on conflict (id) do update
+set token = excluded.token, beats = nodes.beats + 1, server = pg_postmaster_start_time(),
+    seen_at = now()
+where not nodes.buried and nodes.token = excluded.token
+returning id
+
+-- name: forget_nodes
+delete from nodes where buried and id not in (
+  select id from nodes where buried order by seen_at desc limit %(kept)s
+)
+
+-- name: alive
+select from nodes where id = %(node)s and not buried
+
+-- name: beat
+update nodes set beats = beats + 1, server = pg_postmaster_start_time(), seen_at = now()
+where id = %(node)s and not buried
+returning id
+
+-- name: others
+select id, beats from nodes where not buried and token <> %(token)s
+
+-- name: bury_gone
+-- The process is gone when none of its connections is left. After a restart of the server that
+-- says nothing until the process had the time to come back: then only its lease counts.
+with gone as (
+  update nodes o set buried = true
+  where not o.buried and o.token <> %(token)s and o.server = pg_postmaster_start_time()
+    and not exists (
+      select from pg_stat_activity a where a.application_name = 'hermes-' || o.token
+    )
+  returning o.id
+)
+select id, pg_notify('hermes', '*') from gone
+
+-- name: bury_silent
+-- Its connections are cut too: one that was stopped in the middle of a batch would hold its locks.
+with silent as (
+  update nodes o set buried = true
+  from unnest(%(id)s::text[], %(beats)s::bigint[]) as a (id, beats)
+  where o.id = a.id and o.beats = a.beats and not o.buried and o.token <> %(token)s
+  returning o.token
+)
+select pg_notify('hermes', '*'), (
+  select count(pg_terminate_backend(a.pid)) from pg_stat_activity a
+  where a.application_name = 'hermes-' || s.token and a.usename = current_user
+) from silent s
+
+-- name: leave
+with left_ as (
+  update nodes set buried = true where id = %(node)s and not buried returning id
+)
+select pg_notify('hermes', '*') from left_
+
+-- name: due
+select reply, state, attempts, chunks, created_at from outbox o
+where o.state in ('pending', 'failed', 'sending')
+  and o.platform = any(%(platforms)s::text[])
+  and (o.state in ('pending', 'failed') and o.not_before <= %(now)s
+       or o.state = 'sending'
+          and not exists (select from nodes x where x.id = o.node and not x.buried))
+  and (%(only)s::text is null or o.key = %(only)s)
+order by o.n limit %(limit)s
+
+-- name: outbox_rows
+select reply, state, attempts, chunks, created_at from outbox
+where key = %(key)s order by n desc limit %(limit)s
+
+-- name: sessions
+select key, id, phase, mark, runs, waiting, title, created_at, updated_at, head, rows
+from sessions
+where head > 0 and (%(before)s::float8 is null or updated_at < %(before)s)
+order by updated_at desc, key limit %(limit)s
+
+-- name: find
+select s.key, s.id, s.phase, s.mark, s.runs, s.waiting, s.title, s.created_at, s.updated_at,
+       s.head, s.rows
+from sessions s
+where s.head > 0 and (s.key = %(name)s or s.key = (
+  select c.key from conversations c where c.id = %(name)s
+))
+order by s.key = %(name)s desc limit 1
+
+-- name: find_prefix
+select s.key, s.id, s.phase, s.mark, s.runs, s.waiting, s.title, s.created_at, s.updated_at,
+       s.head, s.rows
+from sessions s
+where s.head > 0 and s.key in (
+  select c.key from conversations c where starts_with(c.id, %(name)s) limit 100
+)
+limit 2
+
+-- name: turns
+select id, key, session, state, attempts, started_at, ended_at, first from turns
+where %(key)s::text is null or key = %(key)s
+order by started_at desc, id desc limit %(limit)s
+
+-- name: turn
+select id, key, session, state, attempts, started_at, ended_at, first from turns
+where id = %(turn)s
+
+-- name: unread
+-- Another process that reads at the same time takes other rows.
+with taken as (
+  delete from unread where ctid = any (array(
+    select ctid from unread limit %(limit)s for update skip locked
+  ))
+  returning session, ordinal
+)
+select m.session, m.ordinal, m.line from taken join messages m using (session, ordinal)
+
+-- name: read
+insert into words (session, ordinal, words)
+select a.session, a.ordinal, to_tsvector('simple', a.words)
+from unnest(%(session)s::text[], %(ordinal)s::bigint[], %(words)s::text[])
+  as a (session, ordinal, words)
+on conflict (session, ordinal) do update set words = excluded.words
+
+-- name: search
+-- A word that stands everywhere is looked up in so many rows and no more.
+select c.key, m.session, m.ordinal, m.role, m.at, m.line from (
+  select session, ordinal from words
+  where words @@ to_tsquery('simple', %(query)s) limit %(rows_max)s
+) h
+join messages m using (session, ordinal)
+join conversations c on c.id = m.session
+order by m.at desc, m.session, m.ordinal desc limit %(limit)s

@@ -1,0 +1,154 @@
+Care of the whole: removing, rebuilding, checking, copying.
+
+-- name: exists
+select from sessions where key = %(key)s
+
+-- name: delete
+-- Not while a living node is at work on it. What an owner still holds of it is fenced from here on.
+with doomed as (
+  delete from sessions s
+  where s.key = %(key)s and not (
+    exists (select from awake a where a.key = s.key)
+    and exists (select from nodes o where o.id = s.owner and not o.buried)
+  )
+  returning s.key
+), ids as materialized (
+  select id from conversations where key in (select key from doomed)
+), awake_ as (delete from awake where key in (select key from doomed)
+), journal_ as (delete from journal where key in (select key from doomed)
+), inbox_ as (delete from inbox where key in (select key from doomed)
+), snapshots_ as (delete from snapshots where key in (select key from doomed)
+), outbox_ as (delete from outbox where key in (select key from doomed)
+), turns_ as (delete from turns where key in (select key from doomed)
+), messages_ as (delete from messages where session in (select id from ids)
+), unread_ as (delete from unread where session in (select id from ids)
+), words_ as (delete from words where session in (select id from ids)
+), conversations_ as (delete from conversations where key in (select key from doomed)
+)
+select key from doomed
+
+-- name: adopt
+-- Lanes whose row was lost; their events are still there.
+insert into sessions (key, id)
+select distinct j.key, '' from journal j
+where not exists (select from sessions s where s.key = j.key)
+order by j.key
+on conflict (key) do nothing
+
+-- name: orphans
+with turns_ as (delete from turns where key not in (select key from sessions)
+), conversations_ as (delete from conversations where key not in (select key from sessions))
+delete from messages where session not in (
+  select c.id from conversations c join sessions s on s.key = c.key
+)
+
+-- name: orphan_words
+delete from words where session not in (
+  select c.id from conversations c join sessions s on s.key = c.key
+)
+
+-- name: keys
+select key from sessions where key > %(after)s order by key limit %(limit)s
+
+-- name: hold
+select head from sessions where key = %(key)s for update
+
+-- name: wipe
+with ids as materialized (
+  select id from conversations where key = %(key)s union select unnest(%(ids)s::text[])
+), messages_ as (delete from messages where session in (select id from ids)
+), unread_ as (delete from unread where session in (select id from ids)
+), words_ as (delete from words where session in (select id from ids)
+), turns_ as (delete from turns where key = %(key)s)
+delete from conversations where key = %(key)s or id = any(%(ids)s::text[])
+
+-- name: put_conversation
+insert into conversations (id, key, opened_at) values (%(id)s, %(key)s, %(at)s)
+on conflict (id) do nothing
+
+-- name: put_message
+with unfound as (insert into unread (session, ordinal) values (%(session)s, %(ordinal)s))
+insert into messages (session, ordinal, role, at, line)
+values (%(session)s, %(ordinal)s, %(role)s, %(at)s, %(line)b)
+
+-- name: put_turn
+insert into turns (id, key, session, state, attempts, started_at, ended_at, first)
+values (%(id)s, %(key)s, %(session)s, %(state)s, %(attempts)s, %(started)s, %(ended)s, %(first)s)
+
+-- name: put_summary
+update sessions
+set id = %(id)s, head = %(head)s, written = %(written)s, phase = %(phase)s, mark = %(mark)s,
+    runs = %(runs)s, waiting = %(waiting)s, title = %(title)s, rows = %(rows)s
+where key = %(key)s
+
+-- name: put_snapshot
+insert into snapshots (key, position, state) values (%(key)s, %(position)s, %(state)b)
+on conflict (key) do update set position = excluded.position, state = excluded.state
+
+-- name: put_awake
+with slept as (
+  delete from awake where key = %(key)s
+    and exists (select from sessions where key = %(key)s and head <= settled)
+)
+insert into awake (key) select key from sessions where key = %(key)s and head > settled
+on conflict do nothing
+
+-- name: problems
+with counted as materialized (
+  select key, count(*) as events, min(position) as first, max(position) as last
+  from journal group by key
+)
+select s.key || ': the journal has a gap' as problem
+from counted c join sessions s using (key) where c.first <> 1 or c.last <> c.events
+union all
+select coalesce(s.key, c.key) || ': the head is not the last event'
+from counted c full join sessions s using (key)
+where coalesce(s.head, -1) <> coalesce(c.last, 0)
+union all
+select s.key || ': it is ' || case when a.key is null then 'not ' else '' end
+       || 'among the sessions with something to do'
+from sessions s left join awake a using (key) where (a.key is not null) <> (s.head > s.settled)
+union all
+select i.account || '#' || i.message || ': received, and not in the journal'
+from inbox i left join journal j on j.key = i.key and j.position = i.position
+where j.kind is null or j.kind not like 'message_received.%%'
+union all
+select p.key || ': the snapshot is newer than the journal'
+from snapshots p left join sessions s using (key) where s.key is null or p.position > s.head
+union all
+select m.session || ': a row of the transcript is missing'
+from (select session, count(*) as count, max(ordinal) as last from messages group by session) m
+where m.last <> m.count - 1
+limit %(limit)s
+
+-- name: copy_sessions
+select key, settled, epoch, created_at, updated_at from sessions order by key
+
+-- name: copy_journal
+select key, position, kind, event, at from journal order by key, position
+
+-- name: copy_inbox
+select account, message, key, position from inbox order by account, message
+
+-- name: copy_outbox
+select id, key, platform, reply, state, attempts, chunks, not_before, receipt, why, created_at,
+       sent_at
+from outbox order by n
+
+-- name: load_sessions
+insert into sessions (key, id, settled, epoch, created_at, updated_at)
+values (%(key)s, '', %(settled)s, %(epoch)s, %(created_at)s, %(updated_at)s)
+
+-- name: load_journal
+insert into journal (key, position, kind, event, at)
+values (%(key)s, %(position)s, %(kind)s, convert_to(%(event)s, 'UTF8'), %(at)s)
+
+-- name: load_inbox
+insert into inbox (account, message, key, position)
+values (%(account)s, %(message)s, %(key)s, %(position)s)
+
+-- name: load_outbox
+insert into outbox (id, key, platform, reply, state, attempts, chunks, not_before, receipt, why,
+                    created_at, sent_at)
+values (%(id)s, %(key)s, %(platform)s, convert_to(%(reply)s, 'UTF8'), %(state)s, %(attempts)s, %(chunks)s,
+        %(not_before)s, %(receipt)s, %(why)s, %(created_at)s, %(sent_at)s)

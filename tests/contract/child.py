@@ -1,0 +1,88 @@
+"""A process of its own on the store under test, told what to do line by line.
+
+    python -m tests.contract.child STORE LEASE_S
+
+Each line on its input is a JSON list, a verb and its arguments; each line of output is the answer,
+or `["error", class, text]`.
+"""
+
+import asyncio
+import json
+import sys
+from collections.abc import Awaitable, Callable, Mapping
+
+from hermes.core.errors import HermesError
+from hermes.core.ids import NodeId, ReplyId
+from hermes.core.ports import Store
+from tests.contract.places import Owner, beat, begin, conversation, message, open_place, own
+
+
+class Child:
+    """The verbs. A lane that was claimed is kept as its worker would keep it."""
+
+    def __init__(self, store: Store) -> None:
+        self.store = store
+        self.owners: dict[str, Owner] = {}
+        self.beating: asyncio.Task[None] | None = None
+
+    def verbs(self) -> Mapping[str, Callable[..., Awaitable[object]]]:
+        return {
+            "join": self.join,
+            "beat": lambda node: self.store.nodes.beat(NodeId(node)),
+            "begin": self.begin,
+            "own": self.own,
+            "accept": self.accept,
+            "note": lambda chat, text: self.owners[chat].note(text),
+            "rest": lambda chat: self.owners[chat].rest(),
+            "start": lambda chat: self.owners[chat].start(chat),
+            "finish": lambda chat: self.owners[chat].finish(chat),
+            "sending": lambda reply, node: self.store.outbox.sending(
+                ReplyId(reply), node=NodeId(node)
+            ),
+            "wake": self.store.nodes.wake,
+            "flood": self.flood,
+        }
+
+    async def join(self, node: str) -> None:
+        await self.store.nodes.join(NodeId(node))
+        self.beating = asyncio.create_task(beat(self.store, NodeId(node)))
+
+    async def begin(self, node: str, chat: str) -> int:
+        self.owners[chat] = await begin(self.store, NodeId(node), chat)
+        return self.owners[chat].fence.epoch
+
+    async def own(self, node: str, chat: str) -> int:
+        self.owners[chat] = await own(self.store, NodeId(node), chat)
+        return self.owners[chat].fence.epoch
+
+    async def accept(self, number: int, chat: str) -> bool:
+        accepted = await self.store.journal.accept(message(number, chat), opens=conversation(chat))
+        return accepted.fresh
+
+    async def flood(self, chat: str) -> None:
+        """Notes without end; each is said on the output once it is durable."""
+        number = 0
+        while True:
+            say(await self.owners[chat].note(str(number)))
+            number += 1
+
+
+def say(value: object) -> None:
+    sys.stdout.write(json.dumps(value) + "\n")
+    sys.stdout.flush()
+
+
+async def main(place: str, lease_s: str) -> None:
+    store = await open_place(place, lease_s=float(lease_s))
+    verbs = Child(store).verbs()
+    say("ready")
+    while line := await asyncio.to_thread(sys.stdin.readline):
+        verb, *arguments = json.loads(line)
+        try:
+            say(await verbs[verb](*arguments))
+        except HermesError as error:
+            say(["error", type(error).__name__, str(error)])
+
+
+if __name__ == "__main__":
+    asyncio.run(main(*sys.argv[1:]))
