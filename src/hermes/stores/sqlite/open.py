@@ -1,7 +1,7 @@
 """Open the file, bring its schema up to date, and hand out the store's sides."""
 
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from importlib import resources
 from pathlib import Path
 from urllib.parse import quote
@@ -74,7 +74,7 @@ def _connect(path: Path, vfs: str | None, busy_ms: int) -> apsw.Connection:
         db.execute("PRAGMA synchronous = FULL")
         db.execute("PRAGMA wal_autocheckpoint = 6000")
         db.execute("PRAGMA journal_size_limit = 33554432")
-        _migrate(db, path)
+        migrate(db, path, _migrations())
         path.chmod(0o600)
     except (apsw.Error, HermesError, OSError):
         close_quietly(db)
@@ -88,20 +88,17 @@ def _read_connection(name: str, vfs: str | None) -> apsw.Connection:
     return db
 
 
-def _migrate(db: apsw.Connection, path: Path) -> None:
-    """Numbered files, in order, each in one transaction; a copy of the old file is kept."""
-    steps = _migrations()
+def migrate(db: apsw.Connection, path: Path, steps: Sequence[str]) -> None:
+    """Numbered steps, in order, each in one transaction, with a copy of the old file before it."""
     version = _version(db)
     if version > len(steps):
         raise StoreTooNew(
             f"{path}: written by a newer Hermes (schema {version}, this one knows {len(steps)}). "
             "Update Hermes, or restore an older backup."
         )
-    if version == len(steps):
-        return
-    if version > 0:
-        copy_to(db, path.with_name(f"{path.name}.schema{version}.bak"))
-    for number, sql in enumerate(steps, start=1):
+    for number, sql in enumerate(steps[version:], start=version + 1):
+        if number > 1:
+            copy_to(db, path.with_name(f"{path.name}.schema{number - 1}.bak"))
         db.execute("BEGIN IMMEDIATE")  # two processes may start together: the second finds it done
         try:
             if _version(db) < number:
