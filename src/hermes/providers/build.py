@@ -10,12 +10,11 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from hermes.core.errors import Misconfigured, ProviderGarbled
-from hermes.providers.anthropic_messages import AnthropicMessages
 from hermes.providers.catalogue import ENTRIES, Entry, canonical, closest
 from hermes.providers.chain import Chain, Link
 from hermes.providers.failures import Whom
-from hermes.providers.openai_chat import OpenAIChat
 from hermes.providers.scripted import DEMO, Scripted, load_script
+from hermes.providers.served import ANTHROPIC_MESSAGES, OPENAI_CHAT, Served
 from hermes.providers.settings import ModelSettings
 from hermes.providers.wire import Endpoint, Wire, is_loopback
 
@@ -95,8 +94,8 @@ def _link(settings: ModelSettings, env: Mapping[str, str], at: str) -> Link:
     quirks = replace(quirks, body={**quirks.body, **settings.body})
     wire = Wire(_endpoint(settings, entry, env, at))
     if entry.protocol == "anthropic":
-        return AnthropicMessages(wire, settings.name, quirks)
-    return OpenAIChat(wire, settings.name, quirks)
+        return Served(ANTHROPIC_MESSAGES, wire, settings.name, quirks)
+    return Served(OPENAI_CHAT, wire, settings.name, quirks)
 
 
 def _scripted(settings: ModelSettings, at: str) -> Scripted:

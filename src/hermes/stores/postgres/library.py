@@ -9,6 +9,7 @@ from hermes.core.events import Event
 from hermes.core.ids import SessionId, SessionKey, TurnId
 from hermes.core.ports import Hit, SessionRow
 from hermes.core.projection import TurnRow
+from hermes.stores.listing import session_row, turn_row
 from hermes.stores.postgres.connections import Dialer, Lane, Readers
 from hermes.stores.postgres.index import Index
 from hermes.stores.postgres.nodes import PostgresNodes
@@ -37,22 +38,22 @@ class PostgresLibrary:
 
     async def sessions(self, *, limit: int, before: float | None = None) -> Sequence[SessionRow]:
         found = await self._readers.fetch(QUERY["sessions"], limit=limit, before=before)
-        return [_session(*row) for row in found]
+        return [session_row(*row) for row in found]
 
     async def find(self, name: str) -> SessionRow | None:
         if not name or name != kept(name):
             return None
         found = await self._readers.fetch(QUERY["find"], name=name)
         found = found or await self._readers.fetch(QUERY["find_prefix"], name=name)
-        return _session(*found[0]) if len(found) == 1 else None
+        return session_row(*found[0]) if len(found) == 1 else None
 
     async def turns(self, *, limit: int, key: SessionKey | None = None) -> Sequence[TurnRow]:
         found = await self._readers.fetch(QUERY["turns"], limit=limit, key=key)
-        return [_turn(*row) for row in found]
+        return [turn_row(*row) for row in found]
 
     async def turn(self, turn: TurnId) -> TurnRow | None:
         found = await self._readers.fetch(QUERY["turn"], turn=kept(turn))
-        return _turn(*found[0]) if found else None
+        return turn_row(*found[0]) if found else None
 
     async def events(
         self, key: SessionKey, *, after: int = 0, limit: int = 1000
@@ -82,37 +83,6 @@ class PostgresLibrary:
 
     async def rebuild(self) -> None:
         await rebuild_all(self._dialer)
-
-
-def _session(*row: Any) -> SessionRow:
-    key, id_, phase, mark, runs, waiting, title, created_at, updated_at, head, lines = row
-    return SessionRow(
-        key=SessionKey(key),
-        id=SessionId(id_),
-        phase=phase,
-        mark=mark,
-        runs=runs,
-        waiting=waiting,
-        title=title,
-        created_at=created_at,
-        updated_at=updated_at,
-        events=head,
-        rows=lines,
-    )
-
-
-def _turn(*row: Any) -> TurnRow:
-    id_, key, session, state, attempts, started_at, ended_at, first = row
-    return TurnRow(
-        id=TurnId(id_),
-        key=SessionKey(key),
-        session=SessionId(session),
-        state=state,
-        attempts=attempts,
-        started_at=started_at,
-        ended_at=ended_at,
-        first=first,
-    )
 
 
 def _hit(*row: Any, wanted: Sequence[str]) -> Hit:

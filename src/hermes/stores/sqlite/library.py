@@ -12,6 +12,7 @@ from hermes.core.messages import sound
 from hermes.core.ports import Hit, SessionRow
 from hermes.core.projection import TurnRow, commit_of, summary_of
 from hermes.core.session import Session
+from hermes.stores.listing import session_row, turn_row
 from hermes.stores.sqlite.chains import Scroll, events_after
 from hermes.stores.sqlite.journal import add_turns
 from hermes.stores.sqlite.nodes import SqliteNodes, index_messages
@@ -88,7 +89,7 @@ class SqliteLibrary:
         sql = f"{SESSION} WHERE ? IS NULL OR updated_at < ? ORDER BY updated_at DESC LIMIT ?"
         values = (before, before, limit)
         return await self._reader.later(
-            lambda db: [_session(*row) for row in rows(db, sql, values)]
+            lambda db: [session_row(*row) for row in rows(db, sql, values)]
         )
 
     async def find(self, name: str) -> SessionRow | None:
@@ -100,11 +101,13 @@ class SqliteLibrary:
         where = "WHERE s.key = ?" if key else "WHERE ? IS NULL"
         sql = f"{TURN} {where} ORDER BY t.started_at DESC, t.id DESC LIMIT ?"
         values = (key, limit)
-        return await self._reader.later(lambda db: [_turn(*row) for row in rows(db, sql, values)])
+        return await self._reader.later(
+            lambda db: [turn_row(*row) for row in rows(db, sql, values)]
+        )
 
     async def turn(self, turn: TurnId) -> TurnRow | None:
         found = self._reader.now(lambda db: rows(db, f"{TURN} WHERE t.id = ?", (turn,)))
-        return _turn(*found[0]) if found else None
+        return turn_row(*found[0]) if found else None
 
     async def events(
         self, key: SessionKey, *, after: int = 0, limit: int = 1000
@@ -151,7 +154,7 @@ def _find(db: apsw.Cursor, name: str) -> SessionRow | None:
         sql = f"""{SESSION} WHERE n IN (SELECT session FROM conversations
                   WHERE substr(id, 1, ?) = ?) OR substr(id, 1, ?) = ? LIMIT 2"""
         found = rows(db, sql, (len(name), name, len(name), name))
-    return _session(*found[0]) if len(found) == 1 else None
+    return session_row(*found[0]) if len(found) == 1 else None
 
 
 def _rebuild(db: apsw.Cursor) -> None:
@@ -169,37 +172,6 @@ def _rebuild(db: apsw.Cursor) -> None:
         db.execute(REBUILT, (scroll.conversation, scroll.tail, *shown, number))
     db.execute("INSERT INTO message_index (message_index) VALUES ('rebuild')")
     db.execute("UPDATE indexed SET upto = (SELECT coalesce(max(n), 0) FROM messages)")
-
-
-def _session(*row: Any) -> SessionRow:
-    key, id_, phase, mark, runs, waiting, title, created_at, updated_at, head, lines = row
-    return SessionRow(
-        key=SessionKey(key),
-        id=SessionId(id_),
-        phase=phase,
-        mark=mark,
-        runs=runs,
-        waiting=waiting,
-        title=title,
-        created_at=created_at,
-        updated_at=updated_at,
-        events=head,
-        rows=lines,
-    )
-
-
-def _turn(*row: Any) -> TurnRow:
-    id_, key, session, state, attempts, started_at, ended_at, first = row
-    return TurnRow(
-        id=TurnId(id_),
-        key=SessionKey(key),
-        session=SessionId(session),
-        state=state,
-        attempts=attempts,
-        started_at=started_at,
-        ended_at=ended_at,
-        first=first,
-    )
 
 
 def _hit(*row: Any) -> Hit:

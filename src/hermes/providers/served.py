@@ -1,0 +1,55 @@
+"""A model behind a server: a protocol's two pure halves, joined by the wire."""
+
+from collections.abc import Callable
+from typing import Protocol
+
+from msgspec import Struct
+
+from hermes.core.ports import Answer, Request
+from hermes.core.signals import Watch
+from hermes.providers import anthropic_render, openai_render
+from hermes.providers.anthropic_fold import AnthropicFold
+from hermes.providers.failures import Whom
+from hermes.providers.openai_fold import OpenAIFold
+from hermes.providers.pieces import Quirks
+from hermes.providers.wire import Wire
+
+
+class Render(Protocol):
+    def __call__(self, request: Request, *, model: str, writer: str, quirks: Quirks) -> bytes: ...
+
+
+class Speech(Struct, frozen=True):
+    """How a protocol is spoken: where to, a request as bytes, events as an answer."""
+
+    path: str
+    render: Render
+    fold: Callable[[Whom], OpenAIFold | AnthropicFold]
+
+
+OPENAI_CHAT = Speech("/chat/completions", openai_render.render, OpenAIFold)
+ANTHROPIC_MESSAGES = Speech("/messages", anthropic_render.render, AnthropicFold)
+
+
+class Served:
+    """`name` is provider:model; `model` is what the server calls it."""
+
+    def __init__(self, speech: Speech, wire: Wire, model: str, quirks: Quirks) -> None:
+        self._speech = speech
+        self._wire = wire
+        self._model = model
+        self._quirks = quirks
+
+    @property
+    def name(self) -> str:
+        return self._wire.endpoint.whom.name
+
+    async def ask(self, request: Request, watch: Watch) -> Answer:
+        speech, writer = self._speech, self.name
+        body = speech.render(request, model=self._model, writer=writer, quirks=self._quirks)
+        fold = speech.fold(self._wire.endpoint.whom)
+        await self._wire.converse(speech.path, body, fold, watch)
+        return fold.answer(writer)
+
+    async def aclose(self) -> None:
+        await self._wire.aclose()
