@@ -6,11 +6,11 @@ from collections.abc import AsyncIterator, Callable, Mapping, Sequence
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Literal
 
 from hermes.agent.loop import Agent
 from hermes.agent.prompt import system_prompt
-from hermes.commands.session import COMMANDS
+from hermes.commands.session import session_commands
 from hermes.core.budget import Limits
 from hermes.core.errors import Misconfigured
 from hermes.core.ids import NodeId
@@ -51,6 +51,7 @@ class Parts:
     limits: Limits = DEFAULT_LIMITS
     resume: ResumeRules = DEFAULT_RESUME
     busy: BusyMode = "queue"
+    on_stop: Literal["keep", "reset"] = "keep"
     beat_s: float = LEASE_S / 3
     clock: Callable[[], float] = time.time
 
@@ -72,7 +73,7 @@ def new_id() -> str:
 def build(parts: Parts) -> Gateway:
     """Put an engine together. Nothing happens yet."""
     tools = {tool.spec.name: tool for tool in parts.tools}
-    commands = {command.name: command for command in COMMANDS}
+    commands = {command.name: command for command in session_commands(parts.on_stop)}
     rules = Rules(
         commands={name: command.busy for name, command in commands.items()},
         effect=lambda call: _effect(tools, call),
@@ -148,6 +149,7 @@ async def opened(
                 attempts_max=settings.gateway.resume.attempts_max,
             ),
             busy=settings.gateway.busy,
+            on_stop=settings.sessions.on_stop,
         )
         try:
             yield App(gateway=build(parts), store=store, media=media, new_id=new_id)

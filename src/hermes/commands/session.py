@@ -1,5 +1,7 @@
 """Commands that steer the conversation. Each says when it may run and what it makes true."""
 
+from typing import Literal
+
 from hermes.core.events import (
     QuestionAnswered,
     SessionReset,
@@ -27,6 +29,15 @@ def _stop(order: Order) -> Obeyed:
         return Obeyed(replies=(order.reply("Nothing is running."),))
     stopped = TurnInterrupted(turn.id, "stopped", order.at, order.reached)
     return Obeyed(events=(stopped,), replies=(order.reply("Stopped."),))
+
+
+def _stop_and_reset(order: Order) -> Obeyed:
+    """`sessions.on_stop: reset`: what follows starts clean; the old conversation is kept (C17)."""
+    obeyed = _stop(order)
+    if not obeyed.events:
+        return obeyed
+    parked = SessionSuspended("you stopped it", order.at)
+    return Obeyed(events=(*obeyed.events, parked), replies=obeyed.replies)
 
 
 def _steer(order: Order) -> Obeyed:
@@ -61,10 +72,18 @@ def _suspend(order: Order) -> Obeyed:
     return Obeyed(events=(suspended,), replies=(order.reply("Suspended."),))
 
 
-COMMANDS = (
+def session_commands(on_stop: Literal["keep", "reset"] = "keep") -> tuple[Command, ...]:
+    """What every chat understands."""
+    stop = _stop if on_stop == "keep" else _stop_and_reset
+    return (
+        Command(name="/stop", busy=Busy.NOW, summary="Stop the running turn", run=stop),
+        *_ALWAYS,
+    )
+
+
+_ALWAYS = (
     Command(name="/new", busy=Busy.NOW, summary="Start a new conversation", run=_new),
     Command(name="/reset", busy=Busy.NOW, summary="The same as /new", run=_new),
-    Command(name="/stop", busy=Busy.NOW, summary="Stop the running turn", run=_stop),
     Command(
         name="/steer",
         busy=Busy.NOW,

@@ -3,8 +3,9 @@
 import itertools
 from collections.abc import Callable
 from dataclasses import dataclass, field
+from typing import Literal
 
-from hermes.commands.session import COMMANDS
+from hermes.commands.session import session_commands
 from hermes.core import events as e
 from hermes.core import step as s
 from hermes.core.ids import SessionId
@@ -25,6 +26,7 @@ class Life:
     epoch: int = 1
     now: float = 1_000.0
     busy: s.BusyMode = "queue"
+    on_stop: Literal["keep", "reset"] = "keep"
     resume: s.ResumeRules = field(default_factory=s.ResumeRules)
     verdict: Callable[[Session, Call], s.Verdict] = lambda _session, _call: s.Allow()
     recovers: frozenset[str] = frozenset()
@@ -40,7 +42,7 @@ class Life:
 
     @property
     def planner(self) -> Planner:
-        commands = {command.name: command for command in COMMANDS}
+        commands = {command.name: command for command in session_commands(self.on_stop)}
         rules = s.Rules(
             commands={name: command.busy for name, command in commands.items()},
             effect=lambda call: EFFECTS[call.tool],
