@@ -19,10 +19,5 @@ def session_key(platform: str, kind: str, chat: str, *rest: str) -> SessionKey:
     return SessionKey(":".join(["agent", MAIN_AGENT, *parts]))
 
 
-def platform_of(key: SessionKey) -> str:
-    """The platform part of a lane."""
-    return key.split(":", 3)[2]
-
-
 def _escaped(part: str) -> str:
     return part.replace("%", "%25").replace(":", "%3A")

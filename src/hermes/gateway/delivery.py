@@ -25,20 +25,23 @@ class Delivery:
     clock: Callable[[], float]
 
     async def flush(self, only: SessionKey | None = None) -> int:
-        """Send what is due: in order within a session, sessions side by side."""
+        """Send what is due: in order within a session, sessions side by side.
+
+        Returns how many replies are done with, so that who calls again while there are any ends.
+        """
         platforms = tuple(self.channels)
         now = self.clock()
         rows = await self.outbox.due(platforms, now=now, limit=ROWS_MAX, only=only)
         by_session: dict[SessionKey, list[OutboxRow]] = {}
         for row in rows:
             by_session.setdefault(row.reply.session, []).append(row)
-        await asyncio.gather(*(self._in_order(group) for group in by_session.values()))
-        return len(rows)
+        return sum(await asyncio.gather(*(self._in_order(rows) for rows in by_session.values())))
 
-    async def _in_order(self, rows: Sequence[OutboxRow]) -> None:
-        for row in rows:
+    async def _in_order(self, rows: Sequence[OutboxRow]) -> int:
+        for done, row in enumerate(rows):
             if not await self._deliver(row):
-                return  # what follows waits, so that nothing overtakes
+                return done  # what follows waits, so that nothing overtakes
+        return len(rows)
 
     async def _deliver(self, row: OutboxRow) -> bool:
         reply = row.reply

@@ -72,9 +72,6 @@ class Lanes:
         self._counted: dict[SessionKey, int] = {}
         self._lanes: OrderedDict[SessionKey, Lane] = OrderedDict()
 
-    def __len__(self) -> int:
-        return len(self._lanes)
-
     def get(self, key: SessionKey) -> Lane | None:
         return self._lanes.get(key)
 
@@ -84,9 +81,6 @@ class Lanes:
     def drop(self, key: SessionKey) -> None:
         self._lanes.pop(key, None)
         self._bytes -= self._counted.pop(key, 0)
-
-    def busy(self) -> list[Lane]:
-        return [lane for lane in self._lanes.values() if lane.busy]
 
     def rested(self, lane: Lane) -> None:
         """The lane has nothing to do; it is the youngest of those that rest."""

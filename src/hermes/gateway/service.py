@@ -70,6 +70,7 @@ class Gateway:
 
         Raises a StoreFailed when the session cannot go on because nothing can be written.
         """
+        self.failure = None
         await self.dispatch(key)
         while not await self._rested(key):
             if self.failure is not None:
@@ -78,7 +79,7 @@ class Gateway:
             await self.dispatch(key)
 
     async def deliver(self, key: SessionKey) -> None:
-        """Send what waits for a session's people, until nothing more is due."""
+        """Send what waits for a session's people, until nothing more can be sent now."""
         while await self.delivery.flush(only=key):
             pass
 

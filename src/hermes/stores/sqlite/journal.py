@@ -92,8 +92,8 @@ class SqliteJournal:
         def work(db: apsw.Cursor) -> bool:
             stand = _fenced(db, key, fence)
             done = stand.head == position
-            sql = "UPDATE sessions SET settled = ?, ready = ? WHERE n = ?"
-            db.execute(sql, (position, int(not done), stand.number))
+            if done:
+                db.execute("UPDATE sessions SET ready = 0 WHERE n = ?", (stand.number,))
             return done
 
         return await self._writer.write(work)

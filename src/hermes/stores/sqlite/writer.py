@@ -133,7 +133,8 @@ class Writer:
         if count >= BATCH_MAX or self._batches.empty():
             return []
         more = self._batches.get()
-        self._closing = more is None
+        if more is None:
+            self._closing = True
         return more or []
 
     def _perform(self, job: _Job) -> _Done:

@@ -7,8 +7,7 @@ CREATE TABLE sessions (
     key        TEXT    NOT NULL UNIQUE,
     id         TEXT    NOT NULL,
     head       INTEGER NOT NULL DEFAULT 0,  -- last position in the journal
-    settled    INTEGER NOT NULL DEFAULT 0,  -- the owner found nothing to do up to here
-    ready      INTEGER NOT NULL DEFAULT 0,  -- head > settled: there is something to do
+    ready      INTEGER NOT NULL DEFAULT 0,  -- there are events behind the owner's last rest
     written    INTEGER NOT NULL DEFAULT 0,  -- last position that an owner wrote
     tail       INTEGER NOT NULL DEFAULT 0,  -- journal.n of its last event
     conversation INTEGER NOT NULL DEFAULT 0,  -- conversations.n of the current one
