@@ -26,9 +26,9 @@ from tests.contract.server import fresh_database, running_server
 from hermes.core import events as e
 from hermes.core.ids import MessageId, NodeId, SessionId, SessionKey, TurnId, session_key
 from hermes.core.messages import Address, Call, Effect, Inbound, Outcome, Person
-from hermes.core.ports import Fence, Store
 from hermes.core.projection import Commit, commit_of
 from hermes.core.session import Session, Turn, call_id
+from hermes.core.store import Fence, Store
 from hermes.stores.postgres import open_postgres
 from hermes.stores.sqlite import open_sqlite
 

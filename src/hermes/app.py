@@ -12,12 +12,14 @@ from hermes.agent.loop import Agent
 from hermes.agent.prompt import system_prompt
 from hermes.commands.session import session_commands
 from hermes.core.budget import Limits
+from hermes.core.channel import Channel
 from hermes.core.errors import Misconfigured
 from hermes.core.ids import NodeId
 from hermes.core.messages import Call, Effect, Reply
-from hermes.core.ports import Channel, MediaShelf, Provider, Store, Tool
+from hermes.core.ports import MediaShelf, Provider, Tool
 from hermes.core.signals import Emit
 from hermes.core.step import BusyMode, ResumeRules, Rules
+from hermes.core.store import Store
 from hermes.core.terminal import Terminal
 from hermes.gateway.delivery import Delivery
 from hermes.gateway.intake import Intake

@@ -13,7 +13,7 @@ from collections.abc import Awaitable, Callable, Mapping
 
 from hermes.core.errors import HermesError
 from hermes.core.ids import NodeId, ReplyId
-from hermes.core.ports import Store
+from hermes.core.store import Store
 from tests.contract.places import Owner, beat, begin, conversation, message, open_place, own
 
 

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from hermes.core.ports import Store
+from hermes.core.store import Store
 from tests.contract.places import Place, PostgresPlace, SqlitePlace
 from tests.contract.server import fresh_database, running_server
 

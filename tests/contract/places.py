@@ -10,9 +10,9 @@ from pathlib import Path
 from hermes.core import events as e
 from hermes.core.ids import MessageId, NodeId, ReplyId, SessionId, SessionKey, TurnId, session_key
 from hermes.core.messages import Address, Inbound, Person, Reply
-from hermes.core.ports import Fence, Store
 from hermes.core.projection import commit_of
 from hermes.core.session import Session
+from hermes.core.store import Fence, Store
 from hermes.stores.postgres import open_postgres
 from hermes.stores.sqlite import open_sqlite
 

@@ -10,9 +10,9 @@ from hypothesis import strategies as st
 from hermes.core import events as e
 from hermes.core.ids import SessionId
 from hermes.core.messages import Line, Reply
-from hermes.core.ports import Store
 from hermes.core.projection import TurnRow, commit_of, summary_of
 from hermes.core.session import Session, fold_all
+from hermes.core.store import Store
 from tests.contract.places import A, B, Owner, lane, own
 from tests.contract.player import Player
 

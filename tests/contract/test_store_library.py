@@ -8,7 +8,7 @@ import pytest
 from hermes.core import events as e
 from hermes.core.errors import Rejected
 from hermes.core.ids import SessionId, TurnId
-from hermes.core.ports import Store
+from hermes.core.store import Store
 from tests.contract.places import (
     A,
     B,

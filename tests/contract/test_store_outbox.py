@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from hermes.core import events as e
 from hermes.core.ids import NodeId, ReplyId
 from hermes.core.messages import Address, Reply
-from hermes.core.ports import OutboxRow, Store
+from hermes.core.store import OutboxRow, Store
 from tests.contract.kids import kid
 from tests.contract.places import A, B, Place, alive, begin, lane, message, reply, turn
 from tests.contract.test_store_processes import LEASE_S, claimed

@@ -18,8 +18,8 @@ from hermes.core.errors import (
     StoreReadOnly,
 )
 from hermes.core.ids import SessionId, TurnId
-from hermes.core.ports import Store
 from hermes.core.projection import commit_of
+from hermes.core.store import Store
 from hermes.stores.postgres import open_postgres, restore
 from hermes.stores.postgres.failures import explained
 from tests.contract.kids import kid

@@ -7,8 +7,8 @@ import pytest
 
 from hermes.core import events as e
 from hermes.core.ids import NodeId
-from hermes.core.ports import Claim, Store
 from hermes.core.session import Session, fold_all
+from hermes.core.store import Claim, Store
 from tests.contract.kids import kid
 from tests.contract.places import (
     A,

@@ -7,7 +7,7 @@ import pytest
 
 from hermes.core.errors import Refused, StoreFailed, StoreTooNew
 from hermes.core.ids import NodeId
-from hermes.core.ports import Store
+from hermes.core.store import Store
 from tests.contract.places import (
     A,
     Owner,

@@ -11,18 +11,10 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from hermes.app import Parts, build
+from hermes.core.channel import Manifest
 from hermes.core.ids import MessageId, session_key
 from hermes.core.messages import Address, Effect, Inbound, Media, Person, Reply
-from hermes.core.ports import (
-    Answer,
-    Bench,
-    Manifest,
-    RawCall,
-    Request,
-    Tool,
-    ToolResult,
-    ToolSpec,
-)
+from hermes.core.ports import Answer, Bench, RawCall, Request, Tool, ToolResult, ToolSpec
 from hermes.core.signals import Watch
 from hermes.core.step import ResumeRules
 from hermes.core.transcript import spoken

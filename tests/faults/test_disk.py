@@ -18,7 +18,7 @@ from hermes.core.errors import (
     StoreReadOnly,
 )
 from hermes.core.ids import NodeId, SessionId
-from hermes.core.ports import Store
+from hermes.core.store import Store
 from hermes.stores.sqlite import open_sqlite
 from tests.crash.fuse import Fuse
 from tests.crash.laws import check

@@ -12,7 +12,8 @@ from hermes.core.budget import Limits
 from hermes.core.errors import ProviderDenied, ProviderFailed
 from hermes.core.ids import MessageId, session_key
 from hermes.core.messages import Address, Effect, Inbound, Line, Outcome, Person, Reply
-from hermes.core.ports import Answer, Bench, RawCall, Request, Store, Tool, ToolResult, ToolSpec
+from hermes.core.ports import Answer, Bench, RawCall, Request, Tool, ToolResult, ToolSpec
+from hermes.core.store import Store
 from hermes.gateway.service import Gateway
 from hermes.providers.scripted import Scripted
 from hermes.stores.media import FileShelf

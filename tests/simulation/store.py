@@ -11,7 +11,7 @@ from typing import Any, TypeVar
 import apsw
 
 from hermes.core.errors import HermesError, StoreBusy
-from hermes.core.ports import Store
+from hermes.core.store import Store
 from hermes.stores.sqlite.journal import SqliteJournal
 from hermes.stores.sqlite.library import SqliteLibrary
 from hermes.stores.sqlite.nodes import SqliteNodes

@@ -8,19 +8,11 @@ from pathlib import Path
 from typing import TypeVar
 
 from hermes.app import Parts, build
+from hermes.core.channel import Manifest
 from hermes.core.errors import ChannelDown, ProviderBusy
 from hermes.core.ids import MessageId, SessionKey, session_key
 from hermes.core.messages import Address, Effect, Inbound, Line, Media, Person, Reply
-from hermes.core.ports import (
-    Answer,
-    Bench,
-    Manifest,
-    RawCall,
-    Request,
-    Tool,
-    ToolResult,
-    ToolSpec,
-)
+from hermes.core.ports import Answer, Bench, RawCall, Request, Tool, ToolResult, ToolSpec
 from hermes.core.signals import Watch
 from hermes.core.step import ResumeRules
 from hermes.core.transcript import spoken

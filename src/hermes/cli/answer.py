@@ -9,9 +9,9 @@ from hermes.cli.turns import turn_events
 from hermes.core.events import Event, TurnResumed, TurnStarted, TurnSteered
 from hermes.core.ids import SessionId, SessionKey, TurnId
 from hermes.core.messages import Inbound, Reply
-from hermes.core.ports import Accepted, Store
 from hermes.core.projection import TurnRow
 from hermes.core.session import ref
+from hermes.core.store import Accepted, Store
 from hermes.core.turn_story import StepRow, story, total
 
 REPLIES_MAX = 200  # of a session, among which those of one message are found

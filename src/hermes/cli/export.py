@@ -18,7 +18,7 @@ from hermes.cli.stored import events_of, needed
 from hermes.cli.transcript import markdown, row
 from hermes.core.codec import encode
 from hermes.core.events import Span
-from hermes.core.ports import SessionRow, Store
+from hermes.core.store import SessionRow, Store
 
 
 def run(given: grammar.Export, place: Place) -> int:

@@ -13,8 +13,8 @@ from hermes.cli.transcript import compact, cut
 from hermes.core.events import CallEnded, CallStarted, Event, ModelAnswered, TurnResumed
 from hermes.core.ids import CallId, SessionKey
 from hermes.core.messages import Call, Outcome
-from hermes.core.ports import Journal
 from hermes.core.signals import CallProgress, Retrying, Signal, TextDelta
+from hermes.core.store import Journal
 
 TICK_S = 0.05
 LABEL_CHARS = 60

@@ -7,7 +7,7 @@ from hermes.cli.stored import events_of
 from hermes.core.errors import Rejected
 from hermes.core.events import MessageReceived, SessionReset
 from hermes.core.ids import MAIN_AGENT, SessionId, SessionKey, session_key
-from hermes.core.ports import SessionRow, Store
+from hermes.core.store import SessionRow, Store
 
 NAME_CHARS_MAX = 200
 _AGENT, _LOCAL = f"agent:{MAIN_AGENT}:", f"agent:{MAIN_AGENT}:local:dm:"

@@ -12,7 +12,7 @@ from hermes.cli.times import ago, iso
 from hermes.cli.transcript import readable
 from hermes.cli.transcript import row as plain_row
 from hermes.core.events import Span
-from hermes.core.ports import Hit, SessionRow
+from hermes.core.store import Hit, SessionRow
 
 NONE_YET = "No conversations yet. Say something: hermes chat -q hello"
 

@@ -8,7 +8,7 @@ from hermes.cli.place import Place
 from hermes.core.errors import Rejected
 from hermes.core.events import Event
 from hermes.core.ids import SessionKey
-from hermes.core.ports import Store
+from hermes.core.store import Store
 from hermes.settings.home import DATABASE
 
 PAGE = 1_000

@@ -16,8 +16,8 @@ from hermes.core.errors import Rejected
 from hermes.core.events import Event, TurnEnded, TurnInterrupted
 from hermes.core.ids import TurnId
 from hermes.core.messages import Call, Usage
-from hermes.core.ports import Store
 from hermes.core.projection import TurnRow
+from hermes.core.store import Store
 from hermes.core.turn_story import StepRow, story, total
 
 RECENT_MAX = 1_000  # turns among which the beginning of an id is looked for

@@ -2,6 +2,7 @@
 
 from typing import Literal
 
+from hermes.core.channel import Command, Obeyed, Order
 from hermes.core.events import (
     QuestionAnswered,
     SessionReset,
@@ -10,7 +11,6 @@ from hermes.core.events import (
     TurnResumed,
     TurnSteered,
 )
-from hermes.core.ports import Command, Obeyed, Order
 from hermes.core.session import Asking, Running, Suspended, ref
 from hermes.core.step import Busy
 

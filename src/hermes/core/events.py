@@ -9,7 +9,7 @@ from typing import Literal
 from msgspec import Struct
 
 from hermes.core.ids import CallId, SessionId, TurnId
-from hermes.core.messages import Call, Effect, Inbound, Outcome, Reply, Thought, Usage
+from hermes.core.messages import Address, Call, Effect, Inbound, Outcome, Reply, Thought, Usage
 
 MarkReason = Literal["restart_timeout", "shutdown_timeout", "restart_interrupted"]
 
@@ -53,12 +53,13 @@ class TurnStarted(Struct, frozen=True, tag="turn_started.1"):
     at: float
 
 
-class TurnMarked(Struct, frozen=True, tag="turn_marked.1"):
+class TurnMarked(Struct, frozen=True, tag="turn_marked.1", omit_defaults=True):
     """The open turn is `resume_pending`. The first mark stays: it is the more specific one."""
 
     turn: TurnId
     reason: MarkReason
     at: float
+    replies: tuple[Reply, ...] = ()
 
 
 class TurnResumed(Struct, frozen=True, tag="turn_resumed.1", omit_defaults=True):
@@ -179,6 +180,45 @@ class FactSet(Struct, frozen=True, tag="fact_set.1"):
     at: float
 
 
+class PersonTold(Struct, frozen=True, tag="person_told.1", omit_defaults=True):
+    """Something was said and nothing else changed. `messages` wait, and their sender knows it."""
+
+    at: float
+    replies: tuple[Reply, ...] = ()
+    messages: tuple[str, ...] = ()
+
+
+class MessageRelayed(Struct, frozen=True, tag="message_relayed.1", omit_defaults=True):
+    """What another conversation sends to this chat: sent, and known here from now on."""
+
+    message: str
+    text: str
+    at: float
+    replies: tuple[Reply, ...] = ()
+
+
+class DraftShown(Struct, frozen=True, tag="draft_shown.1"):
+    """The chat shows a beginning of the answer; the answer will take its place (C54)."""
+
+    turn: TurnId
+    receipt: str
+    at: float
+
+
+class HomeSet(Struct, frozen=True, tag="home_set.1"):
+    """What nobody asked for in particular goes to this chat from now on."""
+
+    address: Address
+    at: float
+
+
+class RestartAsked(Struct, frozen=True, tag="restart_asked.1"):
+    """Somebody wants the gateway to start anew. A death right after this has done it, too."""
+
+    message: str
+    at: float
+
+
 Event = (
     MessageReceived
     | CommandRun
@@ -197,4 +237,9 @@ Event = (
     | SessionReset
     | ViewChanged
     | FactSet
+    | PersonTold
+    | MessageRelayed
+    | DraftShown
+    | HomeSet
+    | RestartAsked
 )

@@ -50,37 +50,6 @@ class Media(Struct, frozen=True, kw_only=True, omit_defaults=True):
     name: str = ""
 
 
-Origin = Literal["person", "schedule", "webhook", "parent", "boot", "background"]
-
-
-class Inbound(Struct, frozen=True, kw_only=True, omit_defaults=True):
-    """One message, already parsed by its channel. (account, id) names it for ever."""
-
-    id: MessageId
-    account: str
-    session: SessionKey
-    sender: Person
-    address: Address
-    text: str
-    at: float
-    origin: Origin = "person"
-    media: tuple[Media, ...] = ()
-    labels: tuple[str, ...] = ()
-
-
-ReplyKind = Literal["answer", "notice", "question"]
-
-
-class Reply(Struct, frozen=True, kw_only=True, omit_defaults=True):
-    """One message to a person. The id lets a platform refuse to send it twice."""
-
-    id: ReplyId
-    session: SessionKey
-    address: Address
-    text: str
-    kind: ReplyKind = "answer"
-
-
 class Call(Struct, frozen=True, kw_only=True, omit_defaults=True):
     """The model asks for one tool. `arguments` is JSON text, always an object.
 
@@ -128,6 +97,47 @@ class Line(Struct, frozen=True, kw_only=True, omit_defaults=True):
     outcome: Outcome | None = None
     labels: tuple[str, ...] = ()
     note: str = ""  # a word of ours, in a request only; no stored line has one
+
+
+Origin = Literal["person", "schedule", "webhook", "parent", "boot", "background", "relay"]
+
+
+class Inbound(Struct, frozen=True, kw_only=True, omit_defaults=True):
+    """One message, already parsed by its channel. (account, id) names it for ever.
+
+    `relay` is a message of ours for that chat: it is passed on, and never answered.
+    """
+
+    id: MessageId
+    account: str
+    session: SessionKey
+    sender: Person
+    address: Address
+    text: str
+    at: float
+    origin: Origin = "person"
+    media: tuple[Media, ...] = ()
+    labels: tuple[str, ...] = ()
+    place: str = ""  # how people call the chat; for the directory
+    waits: bool = False  # it neither interrupts nor steers, whatever the mode
+    before: tuple["Line", ...] = ()  # the conversation so far, where the sender carries it
+    instructions: str = ""  # the sender's own, for the whole conversation
+
+
+ReplyKind = Literal["answer", "notice", "question"]
+
+
+class Reply(Struct, frozen=True, kw_only=True, omit_defaults=True):
+    """One message to a person. The id lets a platform refuse to send it twice."""
+
+    id: ReplyId
+    session: SessionKey
+    address: Address
+    text: str
+    kind: ReplyKind = "answer"
+    replaces: str = ""  # receipt of a draft in whose place it goes
+    media: tuple[Media, ...] = ()
+    buttons: tuple[tuple[str, str], ...] = ()  # label, and what pressing it says
 
 
 def sound(text: str) -> str:

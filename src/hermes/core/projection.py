@@ -3,7 +3,7 @@
 Pure, so that both stores write the same rows, and a rebuild from the journal gives them again.
 """
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from typing import Literal
 
 from msgspec import Struct
@@ -11,7 +11,7 @@ from msgspec import Struct
 from hermes.core import events as e
 from hermes.core.codec import encode, kind_of
 from hermes.core.ids import SessionId, SessionKey, TurnId
-from hermes.core.messages import Line, Reply
+from hermes.core.messages import Address, Line, Reply
 from hermes.core.session import Session, fold
 from hermes.core.transcript import rows
 
@@ -62,7 +62,8 @@ class Commit(Struct, frozen=True, kw_only=True):
     """All that one append writes.
 
     `after` is the session as its owner sees it then. A message may arrive just before the commit;
-    it changes none of this, except that `after` is then no snapshot (its position differs).
+    it changes none of this, except that `after` is then no snapshot (its position differs), and
+    that a session which `rests` with this commit does not.
     """
 
     key: SessionKey
@@ -75,11 +76,24 @@ class Commit(Struct, frozen=True, kw_only=True):
     turns: tuple[TurnRow, ...]
     opens: tuple[SessionId, ...]  # conversations that begin here
     after: Session
+    homes: tuple[Address, ...] = ()
     snapshot: bool = False
+    rests: bool = False  # nothing is left to do behind this
 
 
-def commit_of(before: Session, events: Sequence[e.Event], *, snapshot: bool = False) -> Commit:
-    """Fold the events and collect what they make true. Raises Refused when one does not fit."""
+def commit_of(
+    before: Session,
+    events: Sequence[e.Event],
+    *,
+    snapshot: bool = False,
+    rests: bool = False,
+    fetched: Collection[str] = (),
+) -> Commit:
+    """Fold the events and collect what they make true. Raises Refused when one does not fit.
+
+    On the platforms `fetched` people come for their replies: the journal has them, and nothing
+    needs to be sent.
+    """
     session, lines, replies = before, list[MessageRow](), list[Reply]()
     turns: dict[TurnId, TurnRow] = {}
     opens: list[SessionId] = []
@@ -87,7 +101,7 @@ def commit_of(before: Session, events: Sequence[e.Event], *, snapshot: bool = Fa
         after = fold(session, event)
         added = rows(session, event)
         lines += (MessageRow(session.id, session.rows + i, row) for i, row in enumerate(added))
-        replies += replies_of(event)
+        replies += (r for r in replies_of(event) if r.address.platform not in fetched)
         if (turn := turn_row(session, event, after)) is not None:
             turns[turn.id] = turn
         if after.id != session.id:
@@ -104,7 +118,9 @@ def commit_of(before: Session, events: Sequence[e.Event], *, snapshot: bool = Fa
         turns=tuple(turns.values()),
         opens=tuple(opens),
         after=session,
+        homes=tuple(event.address for event in events if isinstance(event, e.HomeSet)),
         snapshot=snapshot,
+        rests=rests,
     )
 
 
@@ -121,6 +137,9 @@ def replies_of(event: e.Event) -> tuple[Reply, ...]:
             | e.TurnEnded(replies=replies)
             | e.SessionSuspended(replies=replies)
             | e.SessionReset(replies=replies)
+            | e.TurnMarked(replies=replies)
+            | e.PersonTold(replies=replies)
+            | e.MessageRelayed(replies=replies)
         ):
             return replies
         case _:

@@ -61,6 +61,8 @@ class Turn(Struct, frozen=True, kw_only=True, omit_defaults=True):
     tokens: int = 0
     resumed: Mark | None = None  # why this run is not the first; the recovery note says so
     joined: bool = False  # a new message of the person came with the resume
+    sender: str = ""  # who spoke last
+    draft: str = ""  # receipt of what the chat shows of the answer so far
 
 
 class Idle(Struct, frozen=True, tag="idle"):
@@ -105,6 +107,7 @@ class Session(Struct, frozen=True, kw_only=True, omit_defaults=True):
     view: e.View = e.View()
     unread: tuple[CallId, ...] = ()  # results of a stopped turn that no model has read
     facts: dict[str, str] = {}
+    told: tuple[str, ...] = ()  # waiting messages whose sender knows that they wait
 
     @property
     def turn(self) -> Turn | None:
@@ -132,15 +135,17 @@ def fold_all(session: Session, events: Iterable[e.Event]) -> Session:
 def fold(session: Session, event: e.Event) -> Session:
     """The session after this event. Raises Refused when the event does not fit."""
     after = _FOLDS[type(event)](session, event)
-    return replace(after, position=session.position + 1, rows=after.rows + line_count(event))
+    added = line_count(session, event)
+    return replace(after, position=session.position + 1, rows=after.rows + added)
 
 
-def line_count(event: e.Event) -> int:
+def line_count(session: Session, event: e.Event) -> int:
     """How many transcript rows the event adds (`transcript.rows` makes them)."""
     match event:
         case e.TurnStarted(messages=messages) | e.TurnResumed(messages=messages):
-            return len(messages)
-        case e.ModelAnswered() | e.CallEnded() | e.TurnSteered():
+            taken = [inbound for inbound in session.waiting if ref(inbound) in messages]
+            return sum(1 + len(inbound.before) for inbound in taken)
+        case e.ModelAnswered() | e.CallEnded() | e.TurnSteered() | e.MessageRelayed():
             return 1
         case e.QuestionAnswered(granted=granted, text=text):
             return int(bool(text) or not granted)
@@ -155,7 +160,26 @@ def _received(session: Session, event: e.MessageReceived) -> Session:
 
 
 def _command(session: Session, event: e.CommandRun) -> Session:
-    return replace(session, waiting=_without(session, (event.message,)))
+    return _taken_out(session, (event.message,))
+
+
+def _relayed(session: Session, event: e.MessageRelayed) -> Session:
+    _taken(session, (event.message,))
+    return _taken_out(session, (event.message,))
+
+
+def _told(session: Session, event: e.PersonTold) -> Session:
+    if event.messages:
+        _taken(session, event.messages)
+    return replace(session, told=tuple(dict.fromkeys((*session.told, *event.messages))))
+
+
+def _draft(session: Session, event: e.DraftShown) -> Session:
+    return _with(session, replace(_running(session, event.turn), draft=event.receipt))
+
+
+def _nothing(session: Session, _event: e.Event) -> Session:
+    return session
 
 
 def _started(session: Session, event: e.TurnStarted) -> Session:
@@ -167,12 +191,15 @@ def _started(session: Session, event: e.TurnStarted) -> Session:
         epoch=event.epoch,
         started_at=event.at,
         first=session.position + 1,
+        sender=taken[-1].sender.id,
     )
+    instructions = next((i.instructions for i in reversed(taken) if i.instructions), "")
+    facts = {**session.facts, "instructions": instructions} if instructions else session.facts
     return replace(
-        session,
-        waiting=_without(session, event.messages),
+        _taken_out(session, event.messages),
         phase=Running(turn),
         runs=session.runs + 1,
+        facts=facts,
     )
 
 
@@ -202,11 +229,11 @@ def _resumed(session: Session, event: e.TurnResumed) -> Session:
         resumed=why,
         joined=bool(taken),
         address=taken[-1].address if taken else turn.address,
+        sender=taken[-1].sender.id if taken else turn.sender,
     )
     retried = isinstance(session.phase, Suspended)
     return replace(
-        session,
-        waiting=_without(session, event.messages),
+        _taken_out(session, event.messages),
         phase=Running(turn, session.mark),
         runs=1 if retried else session.runs + 1,
     )
@@ -215,8 +242,7 @@ def _resumed(session: Session, event: e.TurnResumed) -> Session:
 def _steered(session: Session, event: e.TurnSteered) -> Session:
     _current(session, event.turn)
     _taken(session, (event.message,))
-    waiting = _without(session, (event.message,))
-    return replace(session, waiting=waiting)
+    return _taken_out(session, (event.message,))
 
 
 def _answered(session: Session, event: e.ModelAnswered) -> Session:
@@ -287,7 +313,17 @@ def _suspended(session: Session, event: e.SessionSuspended) -> Session:
 def _reset(session: Session, event: e.SessionReset) -> Session:
     """The lane's queue and what it remembers for the person stay; the conversation is another."""
     view = e.View((*event.view.spans, e.Span(event.opens)), event.view.summary)
-    return replace(session, id=event.opens, rows=0, phase=Idle(), runs=0, view=view, unread=())
+    facts = {name: value for name, value in session.facts.items() if name != "title"}
+    return replace(
+        session,
+        id=event.opens,
+        rows=0,
+        phase=Idle(),
+        runs=0,
+        view=view,
+        unread=(),
+        facts=facts,
+    )
 
 
 def _view(session: Session, event: e.ViewChanged) -> Session:
@@ -316,6 +352,11 @@ _FOLDS: dict[type, Callable[[Session, Any], Session]] = {
     e.SessionReset: _reset,
     e.ViewChanged: _view,
     e.FactSet: _fact,
+    e.PersonTold: _told,
+    e.MessageRelayed: _relayed,
+    e.DraftShown: _draft,
+    e.HomeSet: _nothing,
+    e.RestartAsked: _nothing,
 }
 
 
@@ -364,5 +405,8 @@ def _taken(session: Session, messages: tuple[str, ...]) -> tuple[Inbound, ...]:
     return taken
 
 
-def _without(session: Session, messages: tuple[str, ...]) -> tuple[Inbound, ...]:
-    return tuple(inbound for inbound in session.waiting if ref(inbound) not in messages)
+def _taken_out(session: Session, messages: tuple[str, ...]) -> Session:
+    """These messages wait no more."""
+    waiting = tuple(inbound for inbound in session.waiting if ref(inbound) not in messages)
+    told = tuple(message for message in session.told if message not in messages)
+    return replace(session, waiting=waiting, told=told)

@@ -7,6 +7,7 @@ from collections.abc import Callable
 
 from msgspec import Struct
 
+from hermes.core.events import Event
 from hermes.core.ids import CallId, SessionKey, TurnId
 
 
@@ -32,7 +33,14 @@ class Retrying(Struct, frozen=True):
     delay_s: float
 
 
-Glimpse = TextDelta | ThoughtDelta | CallProgress | Retrying
+class Recorded(Struct, frozen=True):
+    """These events have just become durable, the last one at this position."""
+
+    events: tuple[Event, ...]
+    position: int
+
+
+Glimpse = TextDelta | ThoughtDelta | CallProgress | Retrying | Recorded
 
 
 class Signal(Struct, frozen=True):

@@ -75,17 +75,25 @@ class Rules(Struct, frozen=True, kw_only=True):
     limits: Limits = Limits()
     resume: ResumeRules = ResumeRules()
     busy: BusyMode = "queue"
+    tells: frozenset[str] = frozenset()  # platforms where people are told that a message waits
+    allowed: Callable[[Turn], bool] = lambda _turn: True  # is its person still welcome?
 
 
 class Moment(Struct, frozen=True, kw_only=True):
-    """When, and under which ownership of the session, the question is asked."""
+    """When, under which ownership of the session, and in which process the question is asked."""
 
     at: float
     epoch: int
+    draining: bool = False  # what runs may go on; nothing begins
+    absent: frozenset[str] = frozenset()  # platforms that are not connected yet
 
 
 class Rest(Struct, frozen=True):
     """Nothing to do until another event arrives."""
+
+
+class Postpone(Struct, frozen=True):
+    """There is something to do, but not now; the session stays ready for it."""
 
 
 class Wait(Struct, frozen=True):
@@ -95,6 +103,19 @@ class Wait(Struct, frozen=True):
 class RunCommand(Struct, frozen=True):
     name: str
     inbound: Inbound
+
+
+class Relay(Struct, frozen=True):
+    """Another conversation has something to say in this chat."""
+
+    inbound: Inbound
+
+
+class TellQueued(Struct, frozen=True):
+    """A message has to wait, and its sender should know."""
+
+    inbound: Inbound
+    draining: bool
 
 
 class Reopen(Struct, frozen=True):
@@ -182,8 +203,11 @@ class Finish(Struct, frozen=True):
 
 Step = (
     Rest
+    | Postpone
     | Wait
     | RunCommand
+    | Relay
+    | TellQueued
     | Reopen
     | StartTurn
     | Interrupt
@@ -202,23 +226,37 @@ Step = (
 
 
 def next_step(session: Session, rules: Rules, moment: Moment) -> Step:
-    command = _command(session, rules)
+    command = _command(session, rules) or _relay(session)
     if command is not None:
         return command
     match session.phase:
         case Idle():
             said = _said(session, rules)
+            if said and moment.draining:
+                return _told_to_wait(session, said, rules, moment) or Postpone()
             return StartTurn(tuple(ref(inbound) for inbound in said)) if said else Rest()
         case Suspended(why=why):
-            return Reopen(why) if _said(session, rules) else Rest()
+            said = _said(session, rules)
+            if said and moment.draining:
+                return _told_to_wait(session, said, rules, moment) or Postpone()
+            return Reopen(why) if said else Rest()
         case Asking():
             return Rest()
         case Running(turn=turn):
             if turn.epoch != moment.epoch:
                 return _next_of_interrupted(session, turn, rules, moment)
-            return _while_busy(session, turn, rules) or _next_in_turn(session, turn, rules, moment)
+            busy = _while_busy(session, turn, rules, moment)
+            return busy or _next_in_turn(session, turn, rules, moment)
         case _:
             assert_never(session.phase)
+
+
+def _relay(session: Session) -> Relay | None:
+    """What is passed on waits for nothing; the turn of this chat, if any, is not touched."""
+    for inbound in session.waiting:
+        if inbound.origin == "relay":
+            return Relay(inbound)
+    return None
 
 
 def _command(session: Session, rules: Rules) -> RunCommand | None:
@@ -249,13 +287,24 @@ def _said(session: Session, rules: Rules) -> tuple[Inbound, ...]:
     return tuple(said)
 
 
-def _while_busy(session: Session, turn: Turn, rules: Rules) -> Step | None:
+def _while_busy(session: Session, turn: Turn, rules: Rules, moment: Moment) -> Step | None:
     said = _said(session, rules)
-    if not said or rules.busy == "queue":
-        return None
-    if rules.busy == "interrupt":
+    pressing = [inbound for inbound in said if not inbound.waits]
+    if pressing and rules.busy == "interrupt":
         return Interrupt(turn.id)
-    return Steer(turn.id, said[0]) if turn.tracks else None
+    if pressing and rules.busy == "steer":
+        return Steer(turn.id, pressing[0]) if turn.tracks else None
+    return _told_to_wait(session, said, rules, moment)
+
+
+def _told_to_wait(
+    session: Session, said: tuple[Inbound, ...], rules: Rules, moment: Moment
+) -> TellQueued | None:
+    """Once for a burst; a turn that answers at once makes no words about it."""
+    spoken = [inbound for inbound in said if inbound.origin == "person"]
+    if not spoken or session.told or spoken[0].address.platform not in rules.tells:
+        return None
+    return TellQueued(spoken[0], moment.draining)
 
 
 def _next_of_interrupted(session: Session, turn: Turn, rules: Rules, moment: Moment) -> Step:
@@ -270,9 +319,11 @@ def _next_of_interrupted(session: Session, turn: Turn, rules: Rules, moment: Mom
     new = tuple(message for message in new if message not in mark.queued)
     limit = rules.resume.freshness_s
     fresh = limit == 0 or abs(moment.at - mark.at) <= limit
-    if new or (rules.resume.auto and fresh):
-        return ResumeTurn(turn.id, new)
-    return Rest()
+    if not new and not (rules.resume.auto and fresh and rules.allowed(turn)):
+        return Rest()
+    if moment.draining or turn.address.platform in moment.absent:
+        return Postpone()
+    return ResumeTurn(turn.id, new)
 
 
 def _next_in_turn(session: Session, turn: Turn, rules: Rules, moment: Moment) -> Step:

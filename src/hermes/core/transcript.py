@@ -20,6 +20,9 @@ LOST = (
     "Look at what it did before you retry it; if a retry could do harm, ask the person first."
 )
 
+RELAYED = "relayed"  # label of a line that another conversation sent into this chat
+_RELAYED = "[Sent into this chat by you from another conversation; the person has read it:]\n"
+
 _WHY = {
     "restart_timeout": "a gateway restart",
     "shutdown_timeout": "a gateway shutdown",
@@ -47,9 +50,11 @@ def rows(session: Session, event: e.Event) -> tuple[Line, ...]:
             | e.TurnResumed(turn=turn, messages=messages)
         ):
             taken = [inbound for inbound in session.waiting if ref(inbound) in messages]
-            return tuple(_user(inbound, turn) for inbound in taken)
+            return tuple(line for inbound in taken for line in _said(inbound, turn))
         case e.TurnSteered(turn=turn, text=text, at=at):
             return (Line(role="user", text=text, turn=turn, at=at),)
+        case e.MessageRelayed(text=text, at=at):
+            return (Line(role="assistant", text=text, at=at, labels=(RELAYED,)),)
         case e.ModelAnswered():
             return (_assistant(event),)
         case e.CallEnded(turn=turn, call=call, outcome=outcome, text=text, at=at, labels=labels):
@@ -107,8 +112,9 @@ def _note(session: Session) -> str:
     return _UNREAD if session.unread else ""
 
 
-def _user(inbound: Inbound, turn: TurnId) -> Line:
-    return Line(
+def _said(inbound: Inbound, turn: TurnId) -> tuple[Line, ...]:
+    """What the sender carried of the conversation, then the message itself."""
+    said = Line(
         role="user",
         text=inbound.text,
         turn=turn,
@@ -117,6 +123,7 @@ def _user(inbound: Inbound, turn: TurnId) -> Line:
         media=inbound.media,
         labels=inbound.labels,
     )
+    return (*inbound.before, said)
 
 
 def _assistant(event: e.ModelAnswered) -> Line:
@@ -150,7 +157,9 @@ def _paired(lines: Iterable[Line]) -> Iterable[Line]:
         held.clear()
 
     for line in lines:
-        if line.role == "assistant":
+        if RELAYED in line.labels:
+            held.append(Line(role="user", text=_RELAYED + line.text))
+        elif line.role == "assistant":
             yield from release()
             if line.text.strip() or line.calls:
                 yield line

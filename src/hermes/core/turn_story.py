@@ -73,6 +73,10 @@ _NOT_OF_A_TURN = (
     e.SessionReset,
     e.ViewChanged,
     e.FactSet,
+    e.PersonTold,
+    e.MessageRelayed,
+    e.HomeSet,
+    e.RestartAsked,
 )
 
 

@@ -8,9 +8,10 @@ import asyncio
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 
+from hermes.core.channel import Channel
 from hermes.core.errors import ChannelDown, ChannelRefused
 from hermes.core.ids import NodeId, SessionKey
-from hermes.core.ports import Channel, Outbox, OutboxRow
+from hermes.core.store import Outbox, OutboxRow
 
 ROWS_MAX = 200
 ATTEMPTS_MAX = 8

@@ -11,7 +11,7 @@ from msgspec.structs import replace
 from hermes.core.errors import Rejected
 from hermes.core.ids import SessionId
 from hermes.core.messages import Inbound, sound
-from hermes.core.ports import Accepted, Journal
+from hermes.core.store import Accepted, Journal
 
 TEXT_CHARS_MAX = 100_000
 

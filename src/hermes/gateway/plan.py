@@ -9,10 +9,10 @@ from dataclasses import dataclass
 
 from hermes.core import events as e
 from hermes.core import step as s
+from hermes.core.channel import Command, Order
 from hermes.core.errors import Refused
 from hermes.core.ids import ReplyId, SessionId, TurnId
 from hermes.core.messages import Call, Effect, Outcome, Reply, ReplyKind
-from hermes.core.ports import Command, Order
 from hermes.core.session import Session, fold, ref
 from hermes.core.transcript import LOST
 

@@ -9,8 +9,8 @@ from dataclasses import dataclass, field
 from hermes.core.errors import Fenced, StoreFailed
 from hermes.core.ids import NodeId, SessionKey
 from hermes.core.messages import Inbound
-from hermes.core.ports import Accepted, Claim, Store
 from hermes.core.session import Running
+from hermes.core.store import Accepted, Claim, Store
 from hermes.gateway.delivery import Delivery
 from hermes.gateway.intake import Intake
 from hermes.gateway.lanes import Lane, Lanes

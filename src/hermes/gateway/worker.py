@@ -12,11 +12,12 @@ from hermes.agent.loop import Agent
 from hermes.core.errors import Refused, StoreBusy, StoreFull
 from hermes.core.events import Event
 from hermes.core.ids import NodeId, TurnId
-from hermes.core.ports import Bench, Claim, Fence, Journal
+from hermes.core.ports import Bench
 from hermes.core.projection import Commit, commit_of
 from hermes.core.session import fold_all
 from hermes.core.signals import Emit, Glimpse, Signal, Watch
 from hermes.core.step import AskModel, Wait
+from hermes.core.store import Claim, Fence, Journal
 from hermes.gateway.lanes import Flight, Lane
 from hermes.gateway.plan import Launch, Planner
 from hermes.gateway.supervise import outcome

@@ -68,6 +68,8 @@ class GatewaySection(Section, frozen=True, kw_only=True):
 
 class SessionsSection(Section, frozen=True, kw_only=True):
     on_stop: Literal["keep", "reset"] = "keep"
+    groups: Literal["person", "shared"] = "person"
+    threads: Literal["person", "shared"] = "shared"
 
 
 class ApprovalsSection(Section, frozen=True, kw_only=True):

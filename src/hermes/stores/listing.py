@@ -3,8 +3,8 @@
 from typing import Any
 
 from hermes.core.ids import SessionId, SessionKey, TurnId
-from hermes.core.ports import SessionRow
 from hermes.core.projection import TurnRow
+from hermes.core.store import SessionRow
 
 
 def session_row(*row: Any) -> SessionRow:

@@ -10,7 +10,7 @@ from tests.crash.fuse import VFS, Fuse, FusedVFS
 from tests.crash.world import say
 
 from hermes.core.ids import SessionId
-from hermes.core.ports import Store
+from hermes.core.store import Store
 from hermes.stores.sqlite import open_sqlite
 
 

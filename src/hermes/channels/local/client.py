@@ -2,8 +2,8 @@
 
 from collections.abc import Callable, Sequence
 
+from hermes.core.channel import Manifest
 from hermes.core.messages import Reply
-from hermes.core.ports import Manifest
 
 MANIFEST = Manifest(name="local", on_doubt="same_key")
 

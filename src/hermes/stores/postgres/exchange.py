@@ -6,7 +6,7 @@ from typing import Any, TypeVar
 
 from hermes.core.errors import Fenced, HermesError, Refused
 from hermes.core.ids import SessionKey
-from hermes.core.ports import Accepted
+from hermes.core.store import Accepted
 from hermes.stores.postgres import operations as ops
 from hermes.stores.postgres.arrays import Texts
 from hermes.stores.postgres.operations import (

@@ -8,9 +8,9 @@ from hermes.core.errors import Fenced
 from hermes.core.events import Event, Span
 from hermes.core.ids import NodeId, SessionId, SessionKey
 from hermes.core.messages import Inbound, Line
-from hermes.core.ports import Accepted, Claim, Fence
 from hermes.core.projection import Commit
 from hermes.core.session import Session, fold_all
+from hermes.core.store import Accepted, Claim, Fence
 from hermes.stores.postgres.connections import Lane, Readers
 from hermes.stores.postgres.nodes import PostgresNodes
 from hermes.stores.postgres.operations import Rest, accept_of, append_of

@@ -7,8 +7,8 @@ from hermes.core.codec import decode_event, decode_line
 from hermes.core.errors import Rejected
 from hermes.core.events import Event
 from hermes.core.ids import SessionId, SessionKey, TurnId
-from hermes.core.ports import Hit, SessionRow
 from hermes.core.projection import TurnRow
+from hermes.core.store import Hit, SessionRow
 from hermes.stores.listing import session_row, turn_row
 from hermes.stores.postgres.connections import Dialer, Lane, Readers
 from hermes.stores.postgres.index import Index

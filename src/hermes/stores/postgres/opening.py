@@ -3,7 +3,7 @@
 import uuid
 from collections.abc import Callable
 
-from hermes.core.ports import Store
+from hermes.core.store import Store
 from hermes.stores.postgres.connections import Dialer, Readers
 from hermes.stores.postgres.index import Index
 from hermes.stores.postgres.journal import PostgresJournal

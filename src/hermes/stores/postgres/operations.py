@@ -12,8 +12,8 @@ from hermes.core.errors import Rejected
 from hermes.core.events import MessageReceived, SessionReset
 from hermes.core.ids import NodeId, ReplyId, SessionId, SessionKey
 from hermes.core.messages import Inbound
-from hermes.core.ports import Accepted, Fence
 from hermes.core.projection import Commit
+from hermes.core.store import Accepted, Fence
 from hermes.stores.postgres.arrays import Blobs, Flags, Numbers, Texts, Times
 
 Arrays = dict[str, object]

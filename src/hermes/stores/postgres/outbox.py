@@ -6,7 +6,7 @@ from typing import Any
 
 from hermes.core.codec import decode_reply
 from hermes.core.ids import NodeId, ReplyId, SessionKey
-from hermes.core.ports import OutboxRow
+from hermes.core.store import OutboxRow
 from hermes.stores.postgres.connections import Readers
 from hermes.stores.postgres.operations import Noted, Sending
 from hermes.stores.postgres.statements import QUERY

@@ -10,9 +10,9 @@ from hermes.core.errors import Fenced, Refused
 from hermes.core.events import Event, MessageReceived, Span
 from hermes.core.ids import NodeId, SessionId, SessionKey
 from hermes.core.messages import Inbound, Line
-from hermes.core.ports import Accepted, Claim, Fence
 from hermes.core.projection import Commit, Written
 from hermes.core.session import Session, fold_all
+from hermes.core.store import Accepted, Claim, Fence
 from hermes.stores.sqlite.chains import Scroll, add_event, events_after, read_lines
 from hermes.stores.sqlite.nodes import SqliteNodes, demand_alive
 from hermes.stores.sqlite.reader import Reader, rows

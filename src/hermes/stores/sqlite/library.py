@@ -9,9 +9,9 @@ from hermes.core.errors import Rejected
 from hermes.core.events import Event
 from hermes.core.ids import SessionId, SessionKey, TurnId
 from hermes.core.messages import sound
-from hermes.core.ports import Hit, SessionRow
 from hermes.core.projection import TurnRow, commit_of, summary_of
 from hermes.core.session import Session
+from hermes.core.store import Hit, SessionRow
 from hermes.stores.listing import session_row, turn_row
 from hermes.stores.sqlite.chains import Scroll, events_after
 from hermes.stores.sqlite.journal import add_turns

@@ -9,7 +9,7 @@ from urllib.parse import quote
 import apsw
 
 from hermes.core.errors import HermesError, StoreFailed, StoreTooNew
-from hermes.core.ports import Store
+from hermes.core.store import Store
 from hermes.stores.sqlite.failures import explained
 from hermes.stores.sqlite.journal import SqliteJournal
 from hermes.stores.sqlite.library import SqliteLibrary

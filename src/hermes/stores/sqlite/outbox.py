@@ -8,7 +8,7 @@ from msgspec import json
 from hermes.core.codec import decode_reply
 from hermes.core.ids import NodeId, ReplyId, SessionKey
 from hermes.core.messages import sound
-from hermes.core.ports import OutboxRow, SendState
+from hermes.core.store import OutboxRow, SendState
 from hermes.stores.sqlite.nodes import is_buried
 from hermes.stores.sqlite.reader import Reader, rows
 from hermes.stores.sqlite.writer import Writer

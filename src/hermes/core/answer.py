@@ -1,0 +1,92 @@
+"""What became of one message, told from the events behind it."""
+
+from collections.abc import Iterable
+from typing import Literal
+
+from msgspec import Struct
+from msgspec.structs import replace
+
+from hermes.core import events as e
+from hermes.core.ids import TurnId
+from hermes.core.messages import Reply, Usage
+
+AnswerState = Literal[
+    "waiting", "running", "asking", "answered", "failed", "stopped", "parked", "done"
+]
+FINAL = frozenset({"answered", "failed", "stopped", "parked", "done"})
+
+
+class MessageAnswer(Struct, frozen=True, kw_only=True):
+    """`done` is a command that was obeyed; it has no turn."""
+
+    state: AnswerState = "waiting"
+    turn: TurnId | None = None
+    replies: tuple[Reply, ...] = ()
+    usage: Usage = Usage()
+    model: str = ""
+
+    @property
+    def text(self) -> str:
+        return "\n\n".join(reply.text for reply in self.replies)
+
+
+def answer_of(
+    events: Iterable[e.Event], message: str, so_far: MessageAnswer = MessageAnswer()
+) -> MessageAnswer:
+    """Fold the events behind a message, or behind those that made `so_far`."""
+    answer = so_far
+    for event in events:
+        answer = _after(answer, event, message)
+    return answer
+
+
+def _after(answer: MessageAnswer, event: e.Event, message: str) -> MessageAnswer:
+    match event:
+        case e.CommandRun(message=run, replies=replies) if run == message:
+            state: AnswerState = answer.state if answer.turn else "done"
+            return replace(answer, state=state, replies=(*answer.replies, *replies))
+        case (
+            e.TurnStarted(turn=turn, messages=taken) | e.TurnResumed(turn=turn, messages=taken)
+        ) if message in taken:
+            return replace(answer, state="running", turn=turn)
+        case e.TurnSteered(turn=turn, message=steered) if steered == message:
+            return replace(answer, state="running", turn=turn)
+        case e.SessionSuspended(replies=replies) if answer.state in ("running", "asking"):
+            return replace(answer, state="parked", replies=replies)
+        case (
+            e.TurnResumed()
+            | e.ModelAnswered()
+            | e.QuestionAsked()
+            | e.QuestionAnswered()
+            | e.TurnEnded()
+            | e.TurnInterrupted()
+        ) if event.turn == answer.turn:
+            return _in_turn(answer, event)
+        case _:
+            return answer
+
+
+def _in_turn(answer: MessageAnswer, event: e.Event) -> MessageAnswer:
+    match event:
+        case e.ModelAnswered(usage=more, model=model):
+            return replace(answer, usage=_sum(answer.usage, more), model=model)
+        case e.QuestionAsked(question=question):
+            return replace(answer, state="asking", replies=(question,))
+        case e.TurnEnded(outcome=outcome, replies=replies):
+            return replace(answer, state=outcome, replies=replies)
+        case e.TurnInterrupted():
+            return replace(answer, state="stopped", replies=())
+        case _:
+            return replace(answer, state="running", replies=())
+
+
+def _sum(one: Usage, other: Usage) -> Usage:
+    costs = [usage.cost for usage in (one, other) if usage.cost is not None]
+    return Usage(
+        input=one.input + other.input,
+        output=one.output + other.output,
+        cached=one.cached + other.cached,
+        cache_written=one.cache_written + other.cache_written,
+        reasoning=one.reasoning + other.reasoning,
+        cost=sum(costs) if costs else None,
+    )

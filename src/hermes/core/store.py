@@ -1,0 +1,273 @@
+"""What the engine asks of a store: a journal, who is alive, what waits to be sent, listings.
+
+Plugins implement it; the engine imports none.
+"""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Literal, Protocol
+
+from msgspec import Struct
+
+from hermes.core.events import Event, Span
+from hermes.core.ids import NodeId, ReplyId, SessionId, SessionKey, TurnId
+from hermes.core.messages import Address, Inbound, Line, Reply
+from hermes.core.projection import Commit, TurnRow
+from hermes.core.session import Session
+
+
+class Fence(Struct, frozen=True):
+    """The right to write to a session: who owns it, and the how-manieth ownership it is."""
+
+    node: NodeId
+    epoch: int
+
+
+class Claim(Struct, frozen=True):
+    key: SessionKey
+    epoch: int
+
+
+class Accepted(Struct, frozen=True):
+    """`fresh` is false when the same message had been accepted before."""
+
+    fresh: bool
+    key: SessionKey
+    position: int
+
+
+class Journal(Protocol):
+    """Sessions and who may write to them. Every method is one transaction."""
+
+    async def accept(self, inbound: Inbound, *, opens: SessionId) -> Accepted:
+        """Journal the message unless (account, id) was seen before, and wake its session."""
+
+    async def claim(
+        self, node: NodeId, *, limit: int, only: SessionKey | None = None
+    ) -> Sequence[Claim]:
+        """Take over sessions with something to do (events after their last rest) that nobody
+        alive owns, oldest first; with `only`, that session whether it has or not."""
+
+    async def owned(self, node: NodeId, *, limit: int) -> Sequence[Claim]:
+        """Sessions this node owns already and that have something to do again."""
+
+    async def load(self, key: SessionKey) -> Session:
+        """Fold from the last snapshot. An unknown key gives an empty session."""
+
+    async def since(self, key: SessionKey, position: int) -> Sequence[Event]:
+        """The events behind `position`, oldest first."""
+
+    async def lines(self, spans: Sequence[Span]) -> Sequence[Line]:
+        """Transcript rows of these spans, in order."""
+
+    async def append(self, commit: Commit, *, fence: Fence) -> int:
+        """All or nothing; returns the session's last position. Raises Fenced when the session or
+        the node has been taken over."""
+
+    async def rest(self, key: SessionKey, position: int, *, fence: Fence) -> bool:
+        """Nothing is left to do up to `position`. False when more has arrived meanwhile."""
+
+    async def release(self, keys: Sequence[SessionKey], *, node: NodeId) -> None:
+        """Give sessions up, so that another process may claim them at once."""
+
+
+class Boot(Struct, frozen=True):
+    node: NodeId
+    started_at: float
+    state: Literal["alive", "left", "died"]
+
+
+class Nodes(Protocol):
+    """Which processes are alive. A node that is buried can write nothing more."""
+
+    async def join(self, node: NodeId, *, seat: str = "") -> None:
+        """Register and begin the lease; the process's death ends it at once where the store can
+        see that (a file lock, a connection), else after the lease time. `seat` says which gateway
+        (of which home, on which machine) this is a boot of; a chat has none."""
+
+    async def boots(self, seat: str, *, limit: int) -> Sequence[Boot]:
+        """The latest boots of this gateway, newest first."""
+
+    async def hold(self, node: NodeId, name: str) -> bool:
+        """Take, or keep, what only one living node may have (a bot's connection). It is free
+        again when the node leaves or is buried."""
+
+    async def beat(self, node: NodeId) -> bool:
+        """Renew the lease, bury the dead. False when this node itself has been buried."""
+
+    async def leave(self, node: NodeId) -> None:
+        """Give everything up, in order."""
+
+    async def wake(self, timeout_s: float) -> None:
+        """Return when another process may have written something for us, or after the time-out."""
+
+
+SendState = Literal["pending", "sending", "delivered", "failed", "abandoned"]
+
+
+class OutboxRow(Struct, frozen=True, kw_only=True):
+    reply: Reply
+    state: SendState
+    attempts: int
+    chunks_sent: int
+    created_at: float
+    receipt: str = ""  # of the last chunk that a platform took
+    problem: str = ""  # why it was not taken the last time
+
+
+class Outbox(Protocol):
+    """Replies between the commit that made them and the platform that took them."""
+
+    async def due(
+        self, platforms: Sequence[str], *, now: float, limit: int, only: SessionKey | None = None
+    ) -> Sequence[OutboxRow]:
+        """Rows that wait to be sent, oldest first: pending, failed and ready again, and those that
+        were `sending` when their process died. Not those for a chat that is paused."""
+
+    async def pause(self, platform: str, chat: str, *, until: float) -> None:
+        """A platform wants nothing in this chat for a while; also after a restart (C53)."""
+
+    async def waits(self, *, now: float) -> Mapping[tuple[str, str], float]:
+        """The chats (platform, chat) that are paused now, and until when."""
+
+    async def sending(self, reply: ReplyId, *, node: NodeId) -> bool:
+        """Durable before the first byte leaves. False when another node has it in hand."""
+
+    async def sent_chunks(self, reply: ReplyId, count: int, *, receipt: str = "") -> None: ...
+
+    async def delivered(self, reply: ReplyId, receipt: str, *, at: float) -> None: ...
+
+    async def failed(
+        self, reply: ReplyId, why: str, *, not_before: float, abandon: bool
+    ) -> None: ...
+
+    async def rows(self, key: SessionKey, *, limit: int) -> Sequence[OutboxRow]:
+        """All rows of a session whatever their state, newest first."""
+
+
+class SessionRow(Struct, frozen=True, kw_only=True):
+    key: SessionKey
+    id: SessionId
+    phase: str
+    mark: str
+    runs: int
+    waiting: int
+    title: str
+    created_at: float
+    updated_at: float
+    events: int
+    rows: int
+
+
+class Hit(Struct, frozen=True, kw_only=True):
+    """One row found by a search, with the words around the match."""
+
+    key: SessionKey
+    id: SessionId
+    ordinal: int
+    role: str
+    at: float
+    excerpt: str
+
+
+class ConversationRow(Struct, frozen=True, kw_only=True):
+    """One conversation of a lane; the current one and those before it."""
+
+    id: SessionId
+    key: SessionKey
+    title: str
+    rows: int
+    opening: str  # the first words of a person in it
+    at: float  # of its last row
+
+
+class ChatRow(Struct, frozen=True, kw_only=True):
+    """One chat of the directory: how people call it, and where it is."""
+
+    address: Address
+    name: str
+    session: SessionKey  # the lane of the last message there
+    seen_at: float
+
+
+class Home(Struct, frozen=True, kw_only=True):
+    address: Address
+    at: float
+
+
+class Counts(Struct, frozen=True, kw_only=True):
+    """The store at a glance. `outbox` counts rows by state, without the delivered ones."""
+
+    sessions: int
+    running: int
+    asking: int
+    suspended: int
+    queued: int  # messages that wait
+    marks: Mapping[str, int]  # sessions by their mark
+    outbox: Mapping[str, int]
+    outbox_oldest_at: float | None
+
+
+class Library(Protocol):
+    """Listings for people. Everything here can be rebuilt from the journal."""
+
+    async def sessions(self, *, limit: int, before: float | None = None) -> Sequence[SessionRow]:
+        """Newest activity first."""
+
+    async def find(self, name: str) -> SessionRow | None:
+        """By key, by conversation id (older ones too), or by a prefix of an id that fits one."""
+
+    async def turns(self, *, limit: int, key: SessionKey | None = None) -> Sequence[TurnRow]: ...
+
+    async def turn(self, turn: TurnId) -> TurnRow | None: ...
+
+    async def events(
+        self, key: SessionKey, *, after: int = 0, limit: int = 1000
+    ) -> Sequence[Event]: ...
+
+    async def search(self, words: str, *, limit: int) -> Sequence[Hit]: ...
+
+    async def conversations(
+        self, key: SessionKey | None, *, limit: int
+    ) -> Sequence[ConversationRow]:
+        """Those of one lane, or of all; the latest first. One without a row is not listed."""
+
+    async def in_phase(self, phase: str, *, limit: int) -> Sequence[SessionRow]:
+        """Sessions that are `running`, `asking` or `suspended`; newest activity first."""
+
+    async def chats(self, *, limit: int) -> Sequence[ChatRow]:
+        """The directory, latest first: every chat in which a message named its place."""
+
+    async def homes(self) -> Sequence[Home]:
+        """The home chat of each platform, the one that was set last first."""
+
+    async def counts(self) -> Counts: ...
+
+    async def delete(self, key: SessionKey) -> bool:
+        """Remove a session and all that belongs to it. Refused while a living node runs it."""
+
+    async def rebuild(self) -> None:
+        """Make every projection anew from the journal."""
+
+
+class Upkeep(Protocol):
+    """Care of the store itself."""
+
+    async def check(self) -> Sequence[str]:
+        """Problems found by the integrity check; empty when all is well."""
+
+    async def backup(self, target: str) -> None:
+        """A consistent copy into a new file, while others go on writing."""
+
+    async def close(self) -> None: ...
+
+
+@dataclass(frozen=True, kw_only=True)
+class Store:
+    """One database, seen from each of its sides."""
+
+    journal: Journal
+    nodes: Nodes
+    outbox: Outbox
+    library: Library
+    upkeep: Upkeep
