@@ -30,8 +30,11 @@ class MessageAnswer(Struct, frozen=True, kw_only=True):
         return "\n\n".join(reply.text for reply in self.replies)
 
 
+NOTHING_YET = MessageAnswer()
+
+
 def answer_of(
-    events: Iterable[e.Event], message: str, so_far: MessageAnswer = MessageAnswer()
+    events: Iterable[e.Event], message: str, so_far: MessageAnswer = NOTHING_YET
 ) -> MessageAnswer:
     """Fold the events behind a message, or behind those that made `so_far`."""
     answer = so_far

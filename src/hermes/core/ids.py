@@ -28,6 +28,9 @@ class Isolation(Struct, frozen=True, kw_only=True):
     threads: Literal["person", "shared"] = "shared"
 
 
+DEFAULT_ISOLATION = Isolation()
+
+
 def chat_key(
     platform: str,
     kind: Literal["dm", "group", "channel"],
@@ -35,7 +38,7 @@ def chat_key(
     *,
     thread: str = "",
     user: str = "",
-    isolation: Isolation = Isolation(),
+    isolation: Isolation = DEFAULT_ISOLATION,
 ) -> SessionKey:
     """The lane of a message: a person's own in a group, everybody's in a thread, unless set
     otherwise."""

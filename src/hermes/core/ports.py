@@ -1,4 +1,4 @@
-"""What the engine asks of models, tools and files. Plugins implement it; the engine imports none."""
+"""What the engine asks of models, tools and files. Plugins implement it; it imports none."""
 
 from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import dataclass
