@@ -58,6 +58,9 @@ class Screen(Protocol):
     async def redraft(self, address: Address, receipt: str, text: str) -> None:
         """A draft shows more now."""
 
+    async def remove(self, address: Address, receipt: str) -> None:
+        """Take a draft away. One that is gone already is no error."""
+
     async def typing(self, address: Address) -> None:
         """Somebody is at work."""
 

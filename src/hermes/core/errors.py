@@ -22,6 +22,7 @@ HermesError
 │       └── ProviderGarbled   an answer that is none: cut, empty or not the protocol
 └── ChannelFailed         a platform did not take a message
     ├── ChannelDown       worth another try after `delay_s`
+    │   └── ChannelBusy       the platform wants a pause in this chat
     └── ChannelRefused    it never will
 """
 
@@ -124,6 +125,10 @@ class ChannelDown(ChannelFailed):
     def __init__(self, reason: str, *, delay_s: float) -> None:
         super().__init__(reason)
         self.delay_s = delay_s
+
+
+class ChannelBusy(ChannelDown):
+    """The platform wants nothing more in this chat for `delay_s`."""
 
 
 class ChannelRefused(ChannelFailed):

@@ -163,7 +163,7 @@ def _command(session: Session, event: e.CommandRun) -> Session:
     return _taken_out(session, (event.message,))
 
 
-def _relayed(session: Session, event: e.MessageRelayed) -> Session:
+def _relayed(session: Session, event: e.MessageRelayed | e.TurnSteered) -> Session:
     _taken(session, (event.message,))
     return _taken_out(session, (event.message,))
 
@@ -176,10 +176,6 @@ def _told(session: Session, event: e.PersonTold) -> Session:
 
 def _draft(session: Session, event: e.DraftShown) -> Session:
     return _with(session, replace(_running(session, event.turn), draft=event.receipt))
-
-
-def _nothing(session: Session, _event: e.Event) -> Session:
-    return session
 
 
 def _started(session: Session, event: e.TurnStarted) -> Session:
@@ -241,8 +237,7 @@ def _resumed(session: Session, event: e.TurnResumed) -> Session:
 
 def _steered(session: Session, event: e.TurnSteered) -> Session:
     _current(session, event.turn)
-    _taken(session, (event.message,))
-    return _taken_out(session, (event.message,))
+    return _relayed(session, event)
 
 
 def _answered(session: Session, event: e.ModelAnswered) -> Session:
@@ -326,10 +321,6 @@ def _reset(session: Session, event: e.SessionReset) -> Session:
     )
 
 
-def _view(session: Session, event: e.ViewChanged) -> Session:
-    return replace(session, view=event.view)
-
-
 def _fact(session: Session, event: e.FactSet) -> Session:
     return replace(session, facts=_facts(session, {event.name: event.value}))
 
@@ -350,13 +341,13 @@ _FOLDS: dict[type, Callable[[Session, Any], Session]] = {
     e.TurnInterrupted: _interrupted,
     e.SessionSuspended: _suspended,
     e.SessionReset: _reset,
-    e.ViewChanged: _view,
+    e.ViewChanged: lambda session, event: replace(session, view=event.view),
     e.FactSet: _fact,
     e.PersonTold: _told,
     e.MessageRelayed: _relayed,
     e.DraftShown: _draft,
-    e.HomeSet: _nothing,
-    e.RestartAsked: _nothing,
+    e.HomeSet: lambda session, _event: session,
+    e.RestartAsked: lambda session, _event: session,
 }
 
 

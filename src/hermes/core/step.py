@@ -86,6 +86,7 @@ class Moment(Struct, frozen=True, kw_only=True):
     epoch: int
     draining: bool = False  # what runs may go on; nothing begins
     absent: frozenset[str] = frozenset()  # platforms that are not connected yet
+    resumes: bool = True  # false after a chain of crashed boots (C15)
 
 
 class Rest(Struct, frozen=True):
@@ -318,8 +319,9 @@ def _next_of_interrupted(session: Session, turn: Turn, rules: Rules, moment: Mom
     new = tuple(ref(inbound) for inbound in _said(session, rules))
     new = tuple(message for message in new if message not in mark.queued)
     limit = rules.resume.freshness_s
+    auto = rules.resume.auto and moment.resumes
     fresh = limit == 0 or abs(moment.at - mark.at) <= limit
-    if not new and not (rules.resume.auto and fresh and rules.allowed(turn)):
+    if not new and not (auto and fresh and rules.allowed(turn)):
         return Rest()
     if moment.draining or turn.address.platform in moment.absent:
         return Postpone()
