@@ -1,39 +1,51 @@
 """The composition root: the one place that knows which plugins exist."""
 
 import os
+import socket
 import time
 from collections.abc import AsyncIterator, Callable, Mapping, Sequence
 from contextlib import asynccontextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Literal
 
+from hermes import __version__
 from hermes.agent.loop import Agent
-from hermes.agent.prompt import system_prompt
-from hermes.commands.session import session_commands
+from hermes.agent.prompt import system_prompt, with_instructions
+from hermes.commands.chat import chat_commands
 from hermes.core.budget import Limits
-from hermes.core.channel import Channel
+from hermes.core.channel import Channel, Command, Ear, Screen
 from hermes.core.errors import Misconfigured
 from hermes.core.ids import NodeId
-from hermes.core.messages import Call, Effect, Reply
-from hermes.core.ports import MediaShelf, Provider, Tool
+from hermes.core.messages import Address, Call, Effect, Inbound, Reply
+from hermes.core.ports import Provider, Tool
 from hermes.core.signals import Emit
 from hermes.core.step import BusyMode, ResumeRules, Rules
-from hermes.core.store import Store
+from hermes.core.store import MediaShelf, Store
 from hermes.core.terminal import Terminal
 from hermes.gateway.delivery import Delivery
+from hermes.gateway.drafts import Drafts
+from hermes.gateway.hearing import Hearing
 from hermes.gateway.intake import Intake
 from hermes.gateway.lanes import Lanes
+from hermes.gateway.live import Hub
+from hermes.gateway.pace import Pace
 from hermes.gateway.plan import Planner
+from hermes.gateway.present import Present
+from hermes.gateway.serve import Serving
 from hermes.gateway.service import Gateway
 from hermes.gateway.worker import Worker
+from hermes.platforms import Platforms, platforms_of
 
 if TYPE_CHECKING:
+    from hermes.channels.local.client import Attached
+    from hermes.providers.settings import ModelSettings
     from hermes.settings import Fallback, Settings
 
 LANES_BYTES_MAX = 16_000_000
 LEASE_S = 15.0
-SOUL_CHARS_MAX = 20_000
+TEXT_CHARS_MAX = 20_000  # of SOUL.md and of BOOT.md
+INSIDE = "HERMES_TURN"  # set for commands that the gateway runs
 DEFAULT_LIMITS = Limits()
 DEFAULT_RESUME = ResumeRules()
 ALPHABET = "0123456789abcdefghjkmnpqrstvwxyz"
@@ -44,10 +56,15 @@ class Parts:
     """What an engine is made of. Tests bring their own."""
 
     store: Store
+    store_kind: str = "sqlite"
     provider: Provider
     tools: Sequence[Tool]
     channels: Sequence[Channel]
     media: MediaShelf
+    screens: Mapping[str, Screen] = field(default_factory=dict)
+    chosen: Callable[[str], Provider] | None = None  # the model of a name; None: there is but one
+    choose: Callable[[str], str] = lambda name: name  # what a person calls it: its name
+    allowed: Callable[[Address, str], bool] = lambda _address, _sender: True
     emit: Emit = lambda _signal: None
     soul: str = ""
     limits: Limits = DEFAULT_LIMITS
@@ -72,40 +89,91 @@ def new_id() -> str:
     return "".join(ALPHABET[number >> shift & 31] for shift in range(125, -1, -5))
 
 
+def commands_of(parts: Parts) -> Sequence[Command]:
+    return chat_commands(
+        on_stop=parts.on_stop, default_model=parts.provider.name, choose=parts.choose
+    )
+
+
 def build(parts: Parts) -> Gateway:
     """Put an engine together. Nothing happens yet."""
+    commands = {command.name: command for command in commands_of(parts)}
+    manifests = [channel.manifest for channel in parts.channels]
+    node, hub = NodeId(new_id()), Hub()
+    hub.listeners.append(parts.emit)
+    present = Present(parts.clock, __version__, parts.store_kind)
+    channels = {channel.manifest.name: channel for channel in parts.channels}
+    outbox = parts.store.outbox
+    pace = Pace(
+        outbox=outbox,
+        clock=parts.clock,
+        pauses_s={manifest.name: manifest.pause_s for manifest in manifests},
+    )
+    return Gateway(
+        store=parts.store,
+        intake=Intake(
+            journal=parts.store.journal,
+            allowed=lambda inbound: _is_allowed(parts, inbound),
+            new_id=new_id,
+            emit=hub.emit,
+        ),
+        worker=Worker(
+            journal=parts.store.journal,
+            agent=_agent(parts),
+            planner=Planner(
+                rules=_rules(parts, commands), commands=commands, present=present, new_id=new_id
+            ),
+            emit=hub.emit,
+            node=node,
+            fetched=frozenset(manifest.name for manifest in manifests if manifest.fetched),
+        ),
+        delivery=Delivery(
+            outbox=outbox,
+            channels=channels,
+            screens=parts.screens,
+            media=parts.media,
+            pace=pace,
+            node=node,
+            clock=parts.clock,
+        ),
+        node=node,
+        lanes=Lanes(LANES_BYTES_MAX),
+        beat_s=parts.beat_s,
+        hub=hub,
+        present=present,
+    )
+
+
+def _rules(parts: Parts, commands: Mapping[str, Command]) -> Rules:
     tools = {tool.spec.name: tool for tool in parts.tools}
-    commands = {command.name: command for command in session_commands(parts.on_stop)}
-    rules = Rules(
+    manifests = [channel.manifest for channel in parts.channels]
+    return Rules(
         commands={name: command.busy for name, command in commands.items()},
         effect=lambda call: _effect(tools, call),
         recovers=frozenset(name for name, tool in tools.items() if tool.seek is not None),
         limits=parts.limits,
         resume=parts.resume,
         busy=parts.busy,
+        tells=frozenset(manifest.name for manifest in manifests if manifest.tells_waiting),
+        allowed=lambda turn: parts.allowed(turn.address, turn.sender),
     )
+
+
+def _agent(parts: Parts) -> Agent:
     prompt = system_prompt(parts.soul)
-    agent = Agent(
+    return Agent(
         provider=parts.provider,
-        tools=tools,
-        prompt=lambda _session: prompt,
+        chosen=parts.chosen or (lambda _name: parts.provider),
+        tools={tool.spec.name: tool for tool in parts.tools},
+        prompt=lambda session: with_instructions(prompt, session.facts.get("instructions", "")),
         media=parts.media,
         clock=parts.clock,
     )
-    node = NodeId(new_id())
-    journal = parts.store.journal
-    planner = Planner(rules=rules, commands=commands, clock=parts.clock, new_id=new_id)
-    channels = {channel.manifest.name: channel for channel in parts.channels}
-    outbox = parts.store.outbox
-    return Gateway(
-        store=parts.store,
-        intake=Intake(journal=journal, allowed=lambda _inbound: True, new_id=new_id),
-        worker=Worker(journal=journal, agent=agent, planner=planner, emit=parts.emit, node=node),
-        delivery=Delivery(outbox=outbox, channels=channels, node=node, clock=parts.clock),
-        node=node,
-        lanes=Lanes(LANES_BYTES_MAX),
-        beat_s=parts.beat_s,
-    )
+
+
+def _is_allowed(parts: Parts, inbound: Inbound) -> bool:
+    """What is not said by a person comes from where the owner has let it in."""
+    return inbound.origin != "person" or parts.allowed(inbound.address, inbound.sender.id)
 
 
 @asynccontextmanager
@@ -116,6 +184,14 @@ async def store_only(home: Path, settings: "Settings") -> AsyncIterator[Store]:
         yield store
     finally:
         await store.upkeep.close()
+
+
+async def beside(home: Path) -> "Attached | None":
+    """The gateway that runs on this home, to talk to; None when none does."""
+    from hermes.channels.local.client import Attached
+    from hermes.stores.media import FileShelf
+
+    return await Attached.to(home / "gateway.sock", media=FileShelf(home / "media"))
 
 
 @asynccontextmanager
@@ -129,41 +205,140 @@ async def opened(
 ) -> AsyncIterator[App]:
     """An engine on this home, with a terminal as its channel."""
     from hermes.channels.local.client import LocalChannel
+
+    platforms = Platforms(channels=[LocalChannel(show)])
+    async with _parts(home, settings, platforms, workdir) as parts:
+        gateway = build(replace(parts, emit=emit))
+        yield App(gateway=gateway, store=parts.store, media=parts.media, new_id=new_id)
+
+
+@asynccontextmanager
+async def sending(home: Path, settings: "Settings") -> AsyncIterator[App]:
+    """An engine that can send to every platform that is configured, and listens to none."""
+    async with _parts(home, settings, platforms_of(home, settings), home) as parts:
+        yield App(gateway=build(parts), store=parts.store, media=parts.media, new_id=new_id)
+
+
+@asynccontextmanager
+async def served(home: Path, settings: "Settings") -> AsyncIterator[Serving]:
+    """The long-running gateway of this home, with every platform that is configured."""
+    workdir = home / "workspace"
+    workdir.mkdir(mode=0o700, exist_ok=True)
+    platforms = platforms_of(home, settings)
+    async with _parts(home, settings, platforms, workdir) as parts:
+        seat = f"{socket.gethostname()}:{home}"
+        boot_text = _text_of(home / "BOOT.md")
+        yield serving(parts, ears=platforms.ears, seat=seat, boot_text=boot_text)
+
+
+def serving(
+    parts: Parts, *, ears: Sequence[Ear] = (), seat: str = "here", boot_text: str = ""
+) -> Serving:
+    """An engine with the loops around it. Nothing happens yet."""
+    engine = build(parts)
+    manifests = {channel.manifest.name: channel.manifest for channel in parts.channels}
+    return Serving(
+        engine=engine,
+        hearing=Hearing(
+            ears=ears, present=engine.present, nodes=parts.store.nodes, node=engine.node
+        ),
+        drafts=Drafts(
+            screens=parts.screens,
+            manifests=manifests,
+            lanes=engine.lanes,
+            pace=engine.delivery.pace,
+            clock=parts.clock,
+        ),
+        manifests=manifests,
+        media=parts.media,
+        commands=commands_of(parts),
+        describe=engine.worker.agent.describe,
+        new_id=new_id,
+        seat=seat,
+        boot_text=boot_text,
+    )
+
+
+@asynccontextmanager
+async def _parts(
+    home: Path, settings: "Settings", platforms: Platforms, workdir: Path
+) -> AsyncIterator[Parts]:
     from hermes.stores.media import FileShelf
     from hermes.terminals.local import LocalTerminal
 
-    provider = model_provider(settings)
-    media = FileShelf(home / "media")
-    terminal = LocalTerminal(home / "calls", environ=os.environ)
+    models = Models(settings)
+    environ = {**os.environ, INSIDE: platforms.inside} if platforms.inside else os.environ
+    terminal = LocalTerminal(home / "calls", environ=environ, allow=[INSIDE])
     async with store_only(home, settings) as store:
-        parts = Parts(
-            store=store,
-            provider=provider,
-            tools=_tools(terminal, settings, workdir),
-            channels=[LocalChannel(show)],
-            media=media,
-            emit=emit,
-            soul=_soul(home),
-            limits=Limits(steps_max=settings.agent.steps_max, tokens_max=settings.agent.tokens_max),
-            resume=ResumeRules(
-                auto=settings.gateway.resume.auto,
-                freshness_s=settings.gateway.resume.freshness_s,
-                attempts_max=settings.gateway.resume.attempts_max,
-            ),
-            busy=settings.gateway.busy,
-            on_stop=settings.sessions.on_stop,
-        )
         try:
-            yield App(gateway=build(parts), store=store, media=media, new_id=new_id)
+            yield Parts(
+                store=store,
+                store_kind=settings.store.url.partition(":")[0],
+                provider=models.first,
+                chosen=models.provider,
+                choose=models.name,
+                tools=_tools(terminal, settings, workdir),
+                channels=platforms.channels,
+                screens=platforms.screens,
+                allowed=platforms.allowed,
+                media=FileShelf(home / "media"),
+                soul=_text_of(home / "SOUL.md"),
+                limits=Limits(
+                    steps_max=settings.agent.steps_max, tokens_max=settings.agent.tokens_max
+                ),
+                resume=ResumeRules(
+                    auto=settings.gateway.resume.auto,
+                    freshness_s=settings.gateway.resume.freshness_s,
+                    attempts_max=settings.gateway.resume.attempts_max,
+                ),
+                busy=settings.gateway.busy,
+                on_stop=settings.sessions.on_stop,
+            )
         finally:
-            await provider.aclose()
+            await models.aclose()
             await terminal.sweep()  # of old output, after the answer; what runs goes on
             await terminal.close()
+
+
+class Models:
+    """The model of the settings, and those that sessions were told to use instead."""
+
+    def __init__(self, settings: "Settings") -> None:
+        self._settings = settings
+        self._others: dict[str, Provider] = {}
+        self.first = model_provider(settings)
+
+    def name(self, said: str) -> str:
+        """What /model was told, as a name that `provider` takes. Raises Misconfigured."""
+        from hermes.providers.catalogue import chosen
+
+        model = chosen(said, _model_settings(self._settings))
+        name = f"{model.provider}:{model.name}"
+        self.provider(name)
+        return name
+
+    def provider(self, name: str) -> Provider:
+        from hermes.providers.build import build as build_provider
+        from hermes.providers.catalogue import chosen
+
+        if name not in self._others:
+            model = chosen(name, _model_settings(self._settings))
+            self._others[name] = build_provider(model, self._settings.secrets)
+        return self._others[name]
+
+    async def aclose(self) -> None:
+        for provider in (self.first, *self._others.values()):
+            await provider.aclose()
 
 
 def model_provider(settings: "Settings") -> Provider:
     """The model of the settings, with its fallbacks. Raises Misconfigured."""
     from hermes.providers.build import build as build_provider
+
+    return build_provider(_model_settings(settings), settings.secrets)
+
+
+def _model_settings(settings: "Settings") -> "ModelSettings":
     from hermes.providers.settings import ModelSettings, Timeouts
 
     def model(one: "Fallback", fallbacks: Sequence["Fallback"] = ()) -> ModelSettings:
@@ -183,7 +358,7 @@ def model_provider(settings: "Settings") -> Provider:
             fallback=tuple(model(other) for other in fallbacks),
         )
 
-    return build_provider(model(settings.model, settings.model.fallbacks), settings.secrets)
+    return model(settings.model, settings.model.fallbacks)
 
 
 def _tools(terminal: Terminal, settings: "Settings", workdir: Path) -> Sequence[Tool]:
@@ -218,8 +393,8 @@ async def _open_store(home: Path, settings: "Settings") -> Store:
     raise Misconfigured("store.url", f"{url!r} is unknown", "Use sqlite or postgresql://…")
 
 
-def _soul(home: Path) -> str:
+def _text_of(file: Path) -> str:
     try:
-        return (home / "SOUL.md").read_text(encoding="utf-8", errors="replace")[:SOUL_CHARS_MAX]
+        return file.read_text(encoding="utf-8", errors="replace")[:TEXT_CHARS_MAX]
     except FileNotFoundError:
         return ""

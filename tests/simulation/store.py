@@ -103,6 +103,7 @@ class SimStore:
         for lock in self.nodes._locks.values():
             os.close(lock)
         self.nodes._locks.clear()
+        self.nodes.bell.close()
         self.writer._db.close()
 
 

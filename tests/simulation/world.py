@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TypeVar
 
-from hermes.app import Parts, build
+from hermes.app import Parts, serving
 from hermes.core.channel import Manifest
 from hermes.core.errors import ChannelDown, ProviderBusy
 from hermes.core.ids import MessageId, SessionKey, session_key
@@ -116,7 +116,7 @@ class Process:
     sim: SimStore
     door: Door
     gateway: Gateway
-    main: "asyncio.Task[None]"
+    main: "asyncio.Task[object]"
 
 
 @dataclass
@@ -149,8 +149,9 @@ class World:
             beat_s=3.0,
             clock=self.clock,
         )
-        gateway = build(parts)
-        process = Process(name, sim, door, gateway, self.task_of(name, gateway.run()))
+        serves = serving(parts, seat=name)
+        gateway, forever = serves.engine, serves.run(lambda: None, limit_s=60.0)
+        process = Process(name, sim, door, gateway, self.task_of(name, forever))
         self.processes[name] = process
         return process
 

@@ -24,6 +24,7 @@ RATCHET: dict[str, int] = {}
 LAZY_IMPORTS_IN = {
     "src/hermes/__main__.py",
     "src/hermes/app.py",
+    "src/hermes/platforms.py",
     "src/hermes/cli/main.py",
 }
 CATCHES_EVERYTHING = {"src/hermes/gateway/supervise.py"}

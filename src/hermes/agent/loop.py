@@ -4,14 +4,19 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 
 from hermes.agent.repair import repaired
-from hermes.core.errors import ContextOverflow, ProviderFailed, ToolFailed
+from hermes.core.errors import (
+    ContextOverflow,
+    HermesError,
+    Misconfigured,
+    ProviderFailed,
+    ToolFailed,
+)
 from hermes.core.events import CallEnded, Event, ModelAnswered, TurnEnded
 from hermes.core.ids import ReplyId
-from hermes.core.messages import Call, Line, Outcome, Reply, sound
+from hermes.core.messages import Call, Line, Media, Outcome, Reply, sound
 from hermes.core.ports import (
     Answer,
     Bench,
-    MediaShelf,
     Provider,
     RawCall,
     Request,
@@ -20,18 +25,21 @@ from hermes.core.ports import (
     ToolSpec,
 )
 from hermes.core.session import Session, Turn, call_id
-from hermes.core.signals import Watch
+from hermes.core.store import MediaShelf
+from hermes.core.signals import Glimpse, Watch
 from hermes.core.transcript import LOST, request_lines
 
 RESULT_CHARS_MAX = 200_000  # tools bound their own output; this bounds a tool that does not
 IMAGES_MAX = 20
 CUT = "\n\n[The answer ends here because the model reached its output limit.]"
+DESCRIBE = "Say in one short sentence what this picture shows."
 FILTERED = "The provider withheld this answer by its content filter."
 
 
 @dataclass(frozen=True, kw_only=True)
 class Agent:
     provider: Provider
+    chosen: Callable[[str], Provider]  # the model that a session was told to use
     tools: Mapping[str, Tool]
     prompt: Callable[[Session], str]
     media: MediaShelf
@@ -52,10 +60,11 @@ class Agent:
             blobs=await self._blobs(lines),
         )
         try:
-            answer = await self.provider.ask(request, watch)
-        except ProviderFailed as failure:
+            provider = self._provider(session)
+            answer = await provider.ask(request, watch)
+        except (ProviderFailed, Misconfigured) as failure:
             return (self._failed(session, turn, failure),)
-        return (self._answered(turn, answer),)
+        return (self._answered(turn, answer, provider.name),)
 
     async def run(self, bench: Bench) -> tuple[Event, ...]:
         """Make the call. Whatever goes wrong in a tool becomes a result that the model reads."""
@@ -91,7 +100,23 @@ class Agent:
         if tool is not None and tool.stop is not None:
             await tool.stop(bench)
 
-    def _answered(self, turn: Turn, answer: Answer) -> ModelAnswered:
+    async def describe(self, media: Media) -> str:
+        """An image in a few words; nothing when it or the model is not to be had."""
+        content = await self.media.get(media)
+        if content is None:
+            return ""
+        lines = (Line(role="user", text=DESCRIBE, media=(media,)),)
+        request = Request(system="", lines=lines, blobs={media.digest: content})
+        try:
+            return (await self.provider.ask(request, _nobody_watches)).text.strip()
+        except ProviderFailed:
+            return ""
+
+    def _provider(self, session: Session) -> Provider:
+        name = session.facts.get("model", "")
+        return self.chosen(name) if name else self.provider
+
+    def _answered(self, turn: Turn, answer: Answer, model: str) -> ModelAnswered:
         calls = tuple(self._call(turn, n, raw) for n, raw in enumerate(answer.calls, start=1))
         text = sound(answer.text)
         if answer.finish == "length" and not calls:
@@ -105,7 +130,7 @@ class Agent:
             calls=calls,
             thoughts=answer.thoughts,
             usage=answer.usage,
-            model=answer.model or self.provider.name,
+            model=answer.model or model,
         )
 
     def _call(self, turn: Turn, n: int, raw: RawCall) -> Call:
@@ -116,7 +141,7 @@ class Agent:
             fault = self.tools[tool].check(arguments)
         return Call(id=call_id(turn, n), tool=tool, arguments=arguments, fault=fault)
 
-    def _failed(self, session: Session, turn: Turn, failure: ProviderFailed) -> TurnEnded:
+    def _failed(self, session: Session, turn: Turn, failure: HermesError) -> TurnEnded:
         advice = "Say it again to retry, or choose another model with /model."
         if isinstance(failure, ContextOverflow):
             advice = "Start a new conversation with /new, or choose a model that reads more."
@@ -126,6 +151,7 @@ class Agent:
             address=turn.address,
             text=f"I could not ask the model: {failure} {advice}",
             kind="notice",
+            replaces=turn.draft,
         )
         return TurnEnded(turn.id, "failed", self.clock(), (reply,))
 
@@ -148,3 +174,7 @@ class Agent:
         wanted = [media for line in lines for media in line.media][-IMAGES_MAX:]
         found = {media.digest: await self.media.get(media) for media in wanted}
         return {digest: content for digest, content in found.items() if content is not None}
+
+
+def _nobody_watches(_glimpse: Glimpse) -> None:
+    """For a question of our own."""

@@ -11,3 +11,8 @@ something that no tool result shows.
 def system_prompt(soul: str) -> str:
     """The person's own words about who the agent is, if they wrote any, else ours."""
     return soul.strip() + "\n" if soul.strip() else IDENTITY
+
+
+def with_instructions(prompt: str, instructions: str) -> str:
+    """What the sender of the conversation wants of it stands behind who we are."""
+    return f"{prompt}\n{instructions.strip()}\n" if instructions.strip() else prompt

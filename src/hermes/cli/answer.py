@@ -3,34 +3,65 @@
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
-from msgspec.structs import asdict
+from msgspec.structs import asdict, replace
 
 from hermes.cli.turns import turn_events
-from hermes.core.events import Event, TurnResumed, TurnStarted, TurnSteered
+from hermes.core.answer import FINAL, NOTHING_YET, answer_of
+from hermes.core.events import CommandRun, Event, QuestionAnswered, TurnResumed
 from hermes.core.ids import SessionId, SessionKey, TurnId
 from hermes.core.messages import Inbound, Reply
-from hermes.core.projection import TurnRow
+from hermes.core.projection import TurnRow, replies_of
 from hermes.core.session import ref
-from hermes.core.store import Accepted, Store
+from hermes.core.store import Store
 from hermes.core.turn_story import StepRow, story, total
 
-REPLIES_MAX = 200  # of a session, among which those of one message are found
+
+class Tale:
+    """What has become of one message, told by the events behind it as they come.
+
+    The replies come from the journal: with two chats in one lane, one process may work and send
+    for both, and each shows its own.
+    """
+
+    def __init__(self, inbound: Inbound) -> None:
+        self.message = ref(inbound)
+        self.replies: list[Reply] = []  # to this message, whichever process sends them
+        self._answer = NOTHING_YET
+        self._last: Event | None = None
+
+    @property
+    def turn(self) -> TurnId | None:
+        """The turn that took the message in, begun or joined by it, or set going by a command."""
+        return self._answer.turn
+
+    @property
+    def over(self) -> bool:
+        """Nothing more comes of it by itself."""
+        return self._answer.state in FINAL or self._answer.state == "asking"
+
+    def take(self, events: Iterable[Event]) -> None:
+        for event in events:
+            self._answer = answer_of((event,), self.message, self._answer)
+            match event, self._last:
+                case CommandRun(message=run), (QuestionAnswered() | TurnResumed()) as moved:
+                    if run == self.message and self.turn is None:
+                        self._answer = replace(self._answer, state="running", turn=moved.turn)
+                case _:
+                    pass
+            about = (r for r in replies_of(event) if is_about(r, self.message, self.turn))
+            self.replies += about
+            self._last = event
 
 
 @dataclass(frozen=True, kw_only=True)
 class Answered:
-    """What became of one message. A command has no turn.
-
-    The replies come from the store: with two chats in one lane, one process may work and send for
-    both, and each shows its own.
-    """
+    """What became of one message. A command has no turn, unless it set one going."""
 
     key: SessionKey
     session_id: SessionId
-    message: str
     turn: TurnRow | None
     steps: tuple[StepRow, ...]
-    replies: tuple[Reply, ...]  # to this message, whichever process has sent them
+    replies: tuple[Reply, ...]
 
     @property
     def state(self) -> str:
@@ -51,21 +82,17 @@ class Answered:
         }
 
 
-async def answered(store: Store, inbound: Inbound, accepted: Accepted) -> Answered:
-    """Read from the journal what was done about a message that has been accepted."""
-    message = ref(inbound)
-    id_ = turn_of(await store.journal.since(accepted.key, accepted.position), message)
-    turn = await store.library.turn(id_) if id_ is not None else None
+async def answered(store: Store, key: SessionKey, tale: Tale) -> Answered:
+    """The rest of it, read from the store."""
+    turn = await store.library.turn(tale.turn) if tale.turn is not None else None
     steps = story(await turn_events(store, turn)) if turn is not None else ()
-    session = await store.library.find(accepted.key)
-    sent = await store.outbox.rows(accepted.key, limit=REPLIES_MAX)
+    session = await store.library.find(key)
     return Answered(
-        key=accepted.key,
+        key=key,
         session_id=session.id if session is not None else SessionId(""),
-        message=message,
         turn=turn,
         steps=steps,
-        replies=tuple(row.reply for row in reversed(sent) if is_about(row.reply, message, id_)),
+        replies=tuple(tale.replies),
     )
 
 
@@ -73,17 +100,3 @@ def is_about(reply: Reply, message: str, turn: TurnId | None) -> bool:
     """Does the reply belong to this message, or to the turn that took it in?"""
     starts = (f"{turn}/", f"{turn}-") if turn is not None else ()
     return reply.id.startswith((f"{message}/", *starts))
-
-
-def turn_of(events: Iterable[Event], message: str) -> TurnId | None:
-    """The turn that took the message in, begun by it or joined by it."""
-    for event in events:
-        match event:
-            case TurnStarted(turn=turn, messages=taken) | TurnResumed(turn=turn, messages=taken):
-                if message in taken:
-                    return turn
-            case TurnSteered(turn=turn, message=steered) if steered == message:
-                return turn
-            case _:
-                continue
-    return None

@@ -6,6 +6,7 @@ from collections.abc import Iterator, Mapping
 import msgspec
 
 from hermes.cli import grammar
+from hermes.cli.command import Shown
 from hermes.cli.errors import DONE, FAILED, Usage
 from hermes.cli.place import Place
 from hermes.settings import Settings
@@ -18,7 +19,7 @@ HIDDEN = "•••"
 _PASSWORD = re.compile(r"(?<=://)([^:@/]*):[^@]*@")
 
 
-def run_show(given: grammar.Shown, place: Place) -> int:
+def run_show(given: Shown, place: Place) -> int:
     settings = place.settings()
     tree = shown(settings)
     if given.json:
@@ -47,7 +48,7 @@ def run_get(given: grammar.Key, place: Place) -> int:
     return DONE
 
 
-def run_path(given: grammar.Shown, place: Place) -> int:
+def run_path(given: Shown, place: Place) -> int:
     home = place.home
     if given.json:
         names = {"config": CONFIG, "secrets": SECRETS, "database": DATABASE}

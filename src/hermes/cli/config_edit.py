@@ -4,7 +4,7 @@ import shlex
 import shutil
 import subprocess
 
-from hermes.cli import grammar
+from hermes.cli.command import Nothing
 from hermes.cli.errors import DONE, FAILED
 from hermes.cli.files import whole_file
 from hermes.cli.place import Place
@@ -23,7 +23,7 @@ model:
 """
 
 
-def run(_given: grammar.Nothing, place: Place) -> int:
+def run(_given: Nothing, place: Place) -> int:
     file = place.home / CONFIG
     editor = _editor(place)
     prepare(place.home)

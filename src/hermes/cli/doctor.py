@@ -11,7 +11,7 @@ from pathlib import Path
 import apsw
 
 from hermes.app import model_provider, store_only
-from hermes.cli import grammar
+from hermes.cli.command import Shown
 from hermes.cli.errors import DONE, FAILED
 from hermes.cli.place import Place
 from hermes.cli.restore import STAGING
@@ -40,7 +40,7 @@ class Patient:
     problems: Sequence[Misconfigured]
 
 
-def run(given: grammar.Shown, place: Place) -> int:
+def run(given: Shown, place: Place) -> int:
     settings, problems = survey(place.home, place.environ)
     patient = Patient(home=place.home, settings=settings, problems=problems)
     findings = [finding for check in CHECKS for finding in check(patient)]

@@ -3,67 +3,13 @@
 Nothing is run and nothing heavy is loaded here, so that a question about usage is answered at once.
 """
 
-from argparse import ArgumentParser, Namespace, RawDescriptionHelpFormatter
-from collections.abc import Callable, Mapping
-from typing import Generic, NoReturn, TypeVar
+from argparse import ArgumentParser, Namespace
+from collections.abc import Mapping
 
-from hermes.cli.errors import Usage
+from hermes.cli import gateway_grammar as gateway
+from hermes.cli.command import Command, Nothing, Shown
 
 LIMIT, LIMIT_MAX = 20, 10_000
-G_co = TypeVar("G_co", bound=Namespace, covariant=True)
-
-
-class Command(Generic[G_co]):
-    """One command. `given` is the typed form of what was written behind its words.
-
-    No dataclass: importing those alone would double the time that --help takes.
-    """
-
-    def __init__(
-        self,
-        *,
-        words: tuple[str, ...],
-        summary: str,
-        given: Callable[[], G_co],
-        arguments: Callable[[ArgumentParser], object],
-        more: str = "",
-    ) -> None:
-        self.words = words
-        self.summary = summary
-        self.given = given
-        self.arguments = arguments
-        self.more = more
-
-    @property
-    def name(self) -> str:
-        return " ".join(self.words)
-
-    def parser(self) -> ArgumentParser:
-        parser = _Parser(
-            prog=f"hermes {self.name}",
-            description=self.summary + ".",
-            epilog=self.more or None,
-            formatter_class=RawDescriptionHelpFormatter,
-            allow_abbrev=False,
-        )
-        self.arguments(parser)
-        return parser
-
-    def parse(self, words: list[str]) -> G_co:
-        return self.parser().parse_args(words, self.given())
-
-
-class _Parser(ArgumentParser):
-    def error(self, message: str) -> NoReturn:
-        raise Usage(f"{message}. See: {self.prog} --help")
-
-
-class Nothing(Namespace):
-    """A command without arguments."""
-
-
-class Shown(Namespace):
-    json: bool
 
 
 class Chat(Shown):
@@ -360,7 +306,8 @@ DOCTOR = Command(
 
 # In the order of --help, under their headings there.
 HEADINGS: Mapping[str, tuple[Command[Namespace], ...]] = {
-    "Talk": (CHAT,),
+    "Talk": (CHAT, gateway.SEND),
+    "Gateway": gateway.GATEWAY,
     "Conversations": (
         SESSIONS_LIST,
         SESSIONS_SHOW,
@@ -376,4 +323,4 @@ HEADINGS: Mapping[str, tuple[Command[Namespace], ...]] = {
 }
 COMMANDS = {command.words: command for group in HEADINGS.values() for command in group}
 # What a family does when no word follows its name.
-DEFAULTS = {"sessions": "list", "turns": "list", "config": "show"}
+DEFAULTS = {"gateway": "run", "sessions": "list", "turns": "list", "config": "show"}

@@ -4,13 +4,20 @@ The journal says what is true; what was streamed is a preview of it that the nex
 """
 
 import asyncio
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Awaitable, Callable, Iterable, Sequence
 from contextlib import asynccontextmanager
 from itertools import cycle
 
 from hermes.cli.console import Console
 from hermes.cli.transcript import compact, cut
-from hermes.core.events import CallEnded, CallStarted, Event, ModelAnswered, TurnResumed
+from hermes.core.events import (
+    CallEnded,
+    CallStarted,
+    Event,
+    ModelAnswered,
+    TurnResumed,
+    TurnStarted,
+)
 from hermes.core.ids import CallId, SessionKey
 from hermes.core.messages import Call, Outcome
 from hermes.core.signals import CallProgress, Retrying, Signal, TextDelta
@@ -20,6 +27,8 @@ TICK_S = 0.05
 LABEL_CHARS = 60
 RESUMED = "Going on with the turn that was interrupted:"
 FRAMES = "⠋⠙⠹⠸⠼⠴⠦⠧⠇⠏"
+News = Callable[[], Awaitable[Sequence[Event]]]
+BEFORE_AN_ANSWER = (TurnStarted, TurnResumed, ModelAnswered, CallEnded)
 
 
 class Live:
@@ -33,19 +42,24 @@ class Live:
         self._frames = cycle(FRAMES)
         self._heard = ""
         self._shown = 0
-        self._position = 0
+        self._whole = True  # what is heard now begins with an answer's first word
         self._calls: dict[CallId, Call] = {}
         self._running: dict[CallId, str] = {}
         self._progress = ""
         self._spinning = False  # the spinner stands on the current line
         self.said: list[str] = []  # whole answers that stand on the screen
 
+    @property
+    def watching(self) -> bool:
+        """Is there anybody to show something to while the turn runs?"""
+        return self._streams or self._spins
+
     def emit(self, signal: Signal) -> None:
         if signal.session != self._key:
             return
         match signal.glimpse:
             case TextDelta(text=text):
-                self._heard += text
+                self._heard += text if self._whole else ""
             case CallProgress(text=text):
                 self._progress = text
             case Retrying(why=why):
@@ -53,37 +67,65 @@ class Live:
             case _:
                 pass
 
+    def take(self, events: Iterable[Event]) -> None:
+        """These have been committed, in this order, behind what was taken before."""
+        if self.watching:
+            for event in events:
+                self._whole = self._whole or isinstance(event, BEFORE_AN_ANSWER)
+                self._take(event)
+
+    def join(self) -> None:
+        """Another process runs the session, and may be in the middle of an answer. What was heard
+        of one before is void."""
+        self.aside()
+        self._heard, self._shown, self._progress = "", 0, ""
+        self._whole = False
+        self._running.clear()
+
+    def aside(self) -> None:
+        """Before something else is written: on a line of its own."""
+        self._clear()
+        if self._shown:
+            self._console.write("\n")
+
     @asynccontextmanager
     async def following(self, journal: Journal, position: int) -> AsyncIterator[None]:
         """Show what is committed to the session behind this position while the block runs."""
-        if not self._streams and not self._spins:
+        self._whole = True
+        look = _Look(journal, self._key, position)
+        async with self.showing(look.news):
+            yield
+
+    @asynccontextmanager
+    async def showing(self, news: News | None = None) -> AsyncIterator[None]:
+        """Show what is heard and taken while the block runs; events come from `news`, if given."""
+        if not self.watching:
             yield
             return
-        self._position = position
-        follower = asyncio.create_task(self._follow(journal))
+        ticking = asyncio.create_task(self._tick(news))
         try:
             yield
         finally:
-            follower.cancel()
-            await asyncio.wait({follower})
+            ticking.cancel()
+            await asyncio.wait({ticking})
             self._clear()
-        if not follower.cancelled():
-            follower.result()  # it ended by itself, so it failed: say why
-        await self._look(journal)
+        if not ticking.cancelled():
+            ticking.result()  # it ended by itself, so it failed: say why
+        await self._look(news)
         if self._shown:  # an answer that was begun and never committed
             self._console.write("\n")
+        self._heard, self._shown, self._progress = "", 0, ""
 
-    async def _follow(self, journal: Journal) -> None:
+    async def _tick(self, news: News | None) -> None:
         while True:
-            await self._look(journal)
+            await self._look(news)
             self._spin()
             await asyncio.sleep(TICK_S)
 
-    async def _look(self, journal: Journal) -> None:
-        events = await journal.since(self._key, self._position)
-        self._position += len(events)
-        for event in events:
-            self._take(event)
+    async def _look(self, news: News | None) -> None:
+        """What was committed goes first: text that is heard now may belong to the next answer."""
+        if news is not None:
+            self.take(await news())
         if self._streams and len(self._heard) > self._shown:
             self._print(self._heard[self._shown :])
             self._shown = len(self._heard)
@@ -151,3 +193,17 @@ class Live:
             self._console.stderr.write("\r\x1b[K")
             self._console.stderr.flush()
             self._spinning = False
+
+
+class _Look:
+    """A lane's journal, read on from where it was read last."""
+
+    def __init__(self, journal: Journal, key: SessionKey, position: int) -> None:
+        self._journal = journal
+        self._key = key
+        self._position = position
+
+    async def news(self) -> Sequence[Event]:
+        events = await self._journal.since(self._key, self._position)
+        self._position += len(events)
+        return events

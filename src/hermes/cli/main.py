@@ -10,7 +10,8 @@ from types import TracebackType
 from typing import TYPE_CHECKING, NoReturn, TextIO, TypeVar
 
 from hermes import __version__
-from hermes.cli import grammar, usage
+from hermes.cli import gateway_grammar, grammar, usage
+from hermes.cli.command import Command, Nothing, Shown
 from hermes.cli.errors import DONE, FAILED, INTERRUPTED, WRONG_USAGE, Usage, status_of
 from hermes.core.errors import HermesError
 
@@ -150,7 +151,7 @@ def _debugging() -> bool:
 
 
 def _route(
-    command: grammar.Command[G], load: Callable[[], Callable[[G, "Place"], int]]
+    command: Command[G], load: Callable[[], Callable[[G, "Place"], int]]
 ) -> tuple[tuple[str, ...], Run]:
     def run(words: list[str]) -> int:
         try:
@@ -232,7 +233,7 @@ def _turns_show() -> Callable[[grammar.Named, "Place"], int]:
     return run_show
 
 
-def _config_show() -> Callable[[grammar.Shown, "Place"], int]:
+def _config_show() -> Callable[[Shown, "Place"], int]:
     from hermes.cli.config import run_show
 
     return run_show
@@ -250,13 +251,13 @@ def _config_set() -> Callable[[grammar.Assignment, "Place"], int]:
     return run
 
 
-def _config_edit() -> Callable[[grammar.Nothing, "Place"], int]:
+def _config_edit() -> Callable[[Nothing, "Place"], int]:
     from hermes.cli.config_edit import run
 
     return run
 
 
-def _config_path() -> Callable[[grammar.Shown, "Place"], int]:
+def _config_path() -> Callable[[Shown, "Place"], int]:
     from hermes.cli.config import run_path
 
     return run_path
@@ -274,7 +275,61 @@ def _restore() -> Callable[[grammar.Restore, "Place"], int]:
     return run
 
 
-def _doctor() -> Callable[[grammar.Shown, "Place"], int]:
+def _gateway_run() -> Callable[[Nothing, "Place"], int]:
+    from hermes.cli.gateway import run
+
+    return run
+
+
+def _gateway_status() -> Callable[[Shown, "Place"], int]:
+    from hermes.cli.gateway_status import run
+
+    return run
+
+
+def _gateway_start() -> Callable[[Nothing, "Place"], int]:
+    from hermes.cli.service.start import run_start
+
+    return run_start
+
+
+def _gateway_stop() -> Callable[[gateway_grammar.Stop, "Place"], int]:
+    from hermes.cli.service.stop import run_stop
+
+    return run_stop
+
+
+def _gateway_restart() -> Callable[[Nothing, "Place"], int]:
+    from hermes.cli.service.restart import run_restart
+
+    return run_restart
+
+
+def _gateway_setup() -> Callable[[Nothing, "Place"], int]:
+    from hermes.cli.service.setup import run_setup
+
+    return run_setup
+
+
+def _gateway_install() -> Callable[[Nothing, "Place"], int]:
+    from hermes.cli.service.install import run_install
+
+    return run_install
+
+
+def _gateway_uninstall() -> Callable[[Nothing, "Place"], int]:
+    from hermes.cli.service.install import run_uninstall
+
+    return run_uninstall
+
+
+def _send() -> Callable[[gateway_grammar.Send, "Place"], int]:
+    from hermes.cli.send import run
+
+    return run
+
+
+def _doctor() -> Callable[[Shown, "Place"], int]:
     from hermes.cli.doctor import run
 
     return run
@@ -296,6 +351,15 @@ _ROUTES: Mapping[tuple[str, ...], Run] = dict(
         _route(grammar.CONFIG_SET, _config_set),
         _route(grammar.CONFIG_EDIT, _config_edit),
         _route(grammar.CONFIG_PATH, _config_path),
+        _route(gateway_grammar.RUN, _gateway_run),
+        _route(gateway_grammar.START, _gateway_start),
+        _route(gateway_grammar.STOP, _gateway_stop),
+        _route(gateway_grammar.RESTART, _gateway_restart),
+        _route(gateway_grammar.STATUS, _gateway_status),
+        _route(gateway_grammar.SETUP, _gateway_setup),
+        _route(gateway_grammar.INSTALL, _gateway_install),
+        _route(gateway_grammar.UNINSTALL, _gateway_uninstall),
+        _route(gateway_grammar.SEND, _send),
         _route(grammar.DOCTOR, _doctor),
         _route(grammar.BACKUP, _backup),
         _route(grammar.RESTORE, _restore),

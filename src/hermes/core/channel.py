@@ -10,11 +10,10 @@ from msgspec import Struct
 from hermes.core.events import Event
 from hermes.core.ids import NodeId, ReplyId, SessionId, SessionKey
 from hermes.core.messages import Address, Inbound, Media, Reply
-from hermes.core.ports import MediaShelf
 from hermes.core.session import Session
 from hermes.core.signals import Signal
 from hermes.core.step import Busy
-from hermes.core.store import Accepted, Counts, Store
+from hermes.core.store import Accepted, Counts, MediaShelf, Store
 
 
 class Manifest(Struct, frozen=True, kw_only=True):
@@ -170,11 +169,14 @@ class Obeyed:
 
 @dataclass(frozen=True, kw_only=True)
 class Desk:
-    """What a command may look at, and the one way in which it may reach another session."""
+    """What a command or a tool may look at, and the one way to reach another session: a message,
+    whose id must be the same when a crash makes it be sent again."""
 
     store: Store
+    media: MediaShelf
     accept: Callable[[Inbound], Awaitable[Accepted]]
     status: Callable[[], Awaitable[Status]]
+    clock: Callable[[], float]
 
 
 @dataclass(frozen=True, kw_only=True)

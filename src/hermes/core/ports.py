@@ -1,4 +1,4 @@
-"""What the engine asks of models, tools and files. Plugins implement it; it imports none."""
+"""What the engine asks of models and tools. Plugins implement it; the engine imports none."""
 
 from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import dataclass
@@ -6,8 +6,9 @@ from typing import Literal, Protocol
 
 from msgspec import Struct
 
+from hermes.core.channel import Desk
 from hermes.core.ids import SessionKey, TurnId
-from hermes.core.messages import Call, Effect, Line, Media, Outcome, Thought, Usage
+from hermes.core.messages import Call, Effect, Line, Outcome, Thought, Usage
 from hermes.core.signals import Watch
 
 # ── models ──────────────────────────────────────────────────────────────────────────────────────
@@ -79,6 +80,7 @@ class Bench:
     call: Call
     facts: Mapping[str, str]
     watch: Watch
+    desk: Desk
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -97,11 +99,3 @@ class Tool:
     run: Callable[[Bench], Awaitable[ToolResult]]
     seek: Callable[[Bench], Awaitable[ToolResult | None]] | None = None
     stop: Callable[[Bench], Awaitable[None]] | None = None
-
-
-class MediaShelf(Protocol):
-    """Files that came with messages, by digest."""
-
-    async def put(self, content: bytes, media_type: str, name: str) -> Media: ...
-
-    async def get(self, media: Media) -> bytes | None: ...

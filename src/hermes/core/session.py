@@ -259,15 +259,14 @@ def _answered(session: Session, event: e.ModelAnswered) -> Session:
 
 def _asked(session: Session, event: e.QuestionAsked) -> Session:
     turn = _running(session, event.turn)
-    turn = _moved(turn, event.call, (Stage.INTENDED,), stage=Stage.ASKED)
+    turn = _moved(replace(turn, draft=""), event.call, (Stage.INTENDED,), stage=Stage.ASKED)
     return replace(session, phase=Asking(turn, event.call, event.at, session.mark))
 
 
 def _question_answered(session: Session, event: e.QuestionAnswered) -> Session:
     phase = session.phase
     _demand(isinstance(phase, Asking) and phase.call == event.call, "nobody asked that")
-    ends = bool(event.text) or not event.granted
-    stage = Stage.ENDED if ends else Stage.ALLOWED
+    stage = Stage.ENDED if event.text or not event.granted else Stage.ALLOWED
     turn = _moved(_current(session, event.turn), event.call, (Stage.ASKED,), stage=stage)
     turn = replace(turn, epoch=event.epoch)
     return replace(session, phase=Running(turn, session.mark))
@@ -321,10 +320,6 @@ def _reset(session: Session, event: e.SessionReset) -> Session:
     )
 
 
-def _fact(session: Session, event: e.FactSet) -> Session:
-    return replace(session, facts=_facts(session, {event.name: event.value}))
-
-
 _FOLDS: dict[type, Callable[[Session, Any], Session]] = {
     e.MessageReceived: _received,
     e.CommandRun: _command,
@@ -342,7 +337,9 @@ _FOLDS: dict[type, Callable[[Session, Any], Session]] = {
     e.SessionSuspended: _suspended,
     e.SessionReset: _reset,
     e.ViewChanged: lambda session, event: replace(session, view=event.view),
-    e.FactSet: _fact,
+    e.FactSet: lambda session, event: replace(
+        session, facts=_facts(session, {event.name: event.value})
+    ),
     e.PersonTold: _told,
     e.MessageRelayed: _relayed,
     e.DraftShown: _draft,

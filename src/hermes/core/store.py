@@ -1,4 +1,4 @@
-"""What the engine asks of a store: a journal, who is alive, what waits to be sent, listings.
+"""What the engine asks of storage: a journal, who is alive, what waits to be sent, listings, files.
 
 Plugins implement it; the engine imports none.
 """
@@ -11,7 +11,7 @@ from msgspec import Struct
 
 from hermes.core.events import Event, Span
 from hermes.core.ids import NodeId, ReplyId, SessionId, SessionKey, TurnId
-from hermes.core.messages import Address, Inbound, Line, Reply
+from hermes.core.messages import Address, Inbound, Line, Media, Reply
 from hermes.core.projection import Commit, TurnRow
 from hermes.core.session import Session
 
@@ -271,3 +271,11 @@ class Store:
     outbox: Outbox
     library: Library
     upkeep: Upkeep
+
+
+class MediaShelf(Protocol):
+    """Files that came with messages, by digest."""
+
+    async def put(self, content: bytes, media_type: str, name: str) -> Media: ...
+
+    async def get(self, media: Media) -> bytes | None: ...

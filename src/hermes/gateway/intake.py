@@ -9,8 +9,10 @@ from dataclasses import dataclass
 from msgspec.structs import replace
 
 from hermes.core.errors import Rejected
-from hermes.core.ids import SessionId
+from hermes.core.events import MessageReceived
+from hermes.core.ids import SessionId, TurnId
 from hermes.core.messages import Inbound, sound
+from hermes.core.signals import Emit, Recorded, Signal
 from hermes.core.store import Accepted, Journal
 
 TEXT_CHARS_MAX = 100_000
@@ -21,6 +23,7 @@ class Intake:
     journal: Journal
     allowed: Callable[[Inbound], bool]
     new_id: Callable[[], str]
+    emit: Emit
 
     async def accept(self, inbound: Inbound) -> Accepted:
         """Raises Rejected for a stranger, and for a message that is none."""
@@ -32,4 +35,9 @@ class Intake:
         if len(text) > TEXT_CHARS_MAX:
             raise Rejected(f"the message is longer than {TEXT_CHARS_MAX:,} characters; send a file")
         checked = replace(inbound, text=text)
-        return await self.journal.accept(checked, opens=SessionId(self.new_id()))
+        opens = SessionId(self.new_id())
+        accepted = await self.journal.accept(checked, opens=opens)
+        if accepted.fresh:
+            recorded = Recorded((MessageReceived(checked, opens),), accepted.position)
+            self.emit(Signal(accepted.key, TurnId(""), recorded))
+        return accepted

@@ -18,9 +18,9 @@ LINE_BYTES = 400  # what a line costs beside its text
 
 @dataclass
 class Flight:
-    """One piece of work that waits for the world, and the turn that it is for."""
+    """One piece of work that waits for the world, and the turn that it is for, if any."""
 
-    turn: TurnId
+    turn: TurnId | None
     task: "asyncio.Task[tuple[Event, ...]]"
     bench: Bench | None = None  # of a call
     reached: bool = False  # a model has begun to answer
@@ -36,6 +36,7 @@ class Lane:
     flights: dict[object, Flight] = field(default_factory=dict)
     bell: asyncio.Event = field(default_factory=asyncio.Event)
     news: bool = False  # somebody else has written to the session
+    told: list[Event] = field(default_factory=list)  # to be recorded, if it still fits
     task: "asyncio.Task[None] | None" = None
     snapshot_at: int = 0
     bytes: int = LANE_BYTES
@@ -47,6 +48,15 @@ class Lane:
     def ring(self) -> None:
         self.news = True
         self.bell.set()
+
+    def tell(self, event: Event) -> None:
+        """Something became true outside of the worker; it goes into its next commit."""
+        self.told.append(event)
+        self.bell.set()
+
+    def heard(self) -> tuple[Event, ...]:
+        told, self.told = tuple(self.told), []
+        return told
 
     def read(self, lines: Sequence[Line]) -> None:
         self.lines = list(lines)
@@ -74,6 +84,12 @@ class Lanes:
 
     def get(self, key: SessionKey) -> Lane | None:
         return self._lanes.get(key)
+
+    def working(self) -> list[Lane]:
+        return [lane for lane in self._lanes.values() if lane.busy]
+
+    def resting(self) -> list[Lane]:
+        return [lane for lane in self._lanes.values() if not lane.busy]
 
     def put(self, lane: Lane) -> None:
         self._lanes[lane.session.key] = lane

@@ -4,21 +4,26 @@ Pure: what a worker commits next is a value. Steps that only record something ar
 so that the end of a turn, its replies and the cleared mark are one commit.
 """
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass
+
+from msgspec.structs import replace
 
 from hermes.core import events as e
 from hermes.core import step as s
-from hermes.core.channel import Command, Order
+from hermes.core.channel import Command, Obeyed, Order
 from hermes.core.errors import Refused
 from hermes.core.ids import ReplyId, SessionId, TurnId
-from hermes.core.messages import Call, Effect, Outcome, Reply, ReplyKind
+from hermes.core.messages import Call, Effect, Inbound, Outcome, Reply, ReplyKind
 from hermes.core.session import Session, fold, ref
 from hermes.core.transcript import LOST
+from hermes.gateway.present import Present
 
 EVENTS_MAX = 200  # in one commit; more than that is a loop
 PARKED = "I stopped working on your last request:"
 RETRY = " Send /retry to try once more, or just write: a new conversation begins."
+QUEUED = "Your message waits until I am done with the one before. /stop ends that one."
+AFTER_RESTART = "I am about to restart. Your message is kept, and I answer it right after."
 REOPENED = "This is a new conversation. The one before is kept (/resume brings it back):"
 
 
@@ -32,28 +37,43 @@ class Launch:
 
 
 @dataclass(frozen=True, kw_only=True)
+class Errand:
+    """A command that has to look something up, at the session as it is then."""
+
+    command: Command
+    order: Order
+
+
+@dataclass(frozen=True, kw_only=True)
 class Plan:
     events: tuple[e.Event, ...]
-    launches: tuple[Launch, ...]
-    then: s.Rest | s.Wait | s.AskModel
+    launches: tuple[Launch | Errand, ...]
+    then: s.Rest | s.Postpone | s.Wait | s.AskModel
 
 
 @dataclass(frozen=True, kw_only=True)
 class Planner:
     rules: s.Rules
     commands: Mapping[str, Command]
-    clock: Callable[[], float]
+    present: Present
     new_id: Callable[[], str]
 
     def plan(
-        self, session: Session, arrived: Sequence[e.Event], *, epoch: int, reached: bool
+        self,
+        session: Session,
+        arrived: Sequence[e.Event],
+        *,
+        epoch: int,
+        reached: bool,
+        errands: Collection[str] = (),
     ) -> Plan:
         """Take in what arrived, then decide until something has to be waited for.
 
         A result for a turn that was stopped meanwhile does not fit any more and is dropped.
+        `errands` names the messages whose commands are being looked up already.
         """
         events: list[e.Event] = []
-        launches: list[Launch] = []
+        launches: list[Launch | Errand] = []
         for event in arrived:
             try:
                 session = fold(session, event)
@@ -61,9 +81,14 @@ class Planner:
                 continue
             events.append(event)
         while len(events) < EVENTS_MAX:
-            step = s.next_step(session, self.rules, s.Moment(at=self.clock(), epoch=epoch))
-            if isinstance(step, s.Rest | s.Wait | s.AskModel):
+            step = s.next_step(session, self.rules, self.present.moment(epoch))
+            if isinstance(step, s.Rest | s.Postpone | s.Wait | s.AskModel):
                 return Plan(events=tuple(events), launches=tuple(launches), then=step)
+            if isinstance(step, s.RunCommand) and self.commands[step.name].run is None:
+                if ref(step.inbound) not in errands:
+                    order = self._order(session, step, epoch=epoch, reached=reached)
+                    launches.append(Errand(command=self.commands[step.name], order=order))
+                return Plan(events=tuple(events), launches=tuple(launches), then=s.Wait())
             for event in self._recorded(session, step, epoch=epoch, reached=reached):
                 session = fold(session, event)
                 events.append(event)
@@ -73,10 +98,17 @@ class Planner:
     def _recorded(
         self, session: Session, step: s.Step, *, epoch: int, reached: bool
     ) -> tuple[e.Event, ...]:
-        at = self.clock()
+        at = self.present.clock()
         match step:
             case s.RunCommand():
                 return self._obeyed(session, step, epoch=epoch, reached=reached)
+            case s.Relay(inbound=inbound):
+                return (_relayed(session, inbound, at),)
+            case s.TellQueued(inbound=inbound, draining=draining):
+                text = AFTER_RESTART if draining else QUEUED
+                notice = _to(session, inbound, ReplyId(f"{ref(inbound)}/queued"), text)
+                waiting = tuple(ref(each) for each in session.waiting)
+                return (e.PersonTold(at, (notice,), waiting),)
             case s.Reopen(why=why):
                 return (self._reopened(session, why),)
             case s.StartTurn(messages=messages):
@@ -96,11 +128,12 @@ class Planner:
                 return self._in_turn(session, step, epoch)
 
     def _in_turn(self, session: Session, step: s.Step, epoch: int) -> tuple[e.Event, ...]:
-        at = self.clock()
+        at = self.present.clock()
         match step:
             case s.AskPerson(turn=turn, call=call, why=why):
                 text = f"{why}\n{call.tool} {call.arguments}\n/approve or /deny"
                 question = _reply(session, ReplyId(f"{call.id}/question"), text, "question")
+                question = replace(question, buttons=_answers(call))
                 return (e.QuestionAsked(turn, call.id, question, at),)
             case s.RefuseCall(turn=turn, call=call, why=why, denied=denied):
                 outcome = Outcome.DENIED if denied else Outcome.FAILED
@@ -121,29 +154,48 @@ class Planner:
     def _obeyed(
         self, session: Session, step: s.RunCommand, *, epoch: int, reached: bool
     ) -> tuple[e.Event, ...]:
-        order = Order(
+        order = self._order(session, step, epoch=epoch, reached=reached)
+        run = self.commands[step.name].run
+        assert run is not None, "a command that looks something up is an errand"
+        return obeyed(order, run(order))
+
+    def _order(self, session: Session, step: s.RunCommand, *, epoch: int, reached: bool) -> Order:
+        return Order(
             session=session,
             inbound=step.inbound,
             argument=step.inbound.text.partition(" ")[2].strip(),
-            at=self.clock(),
+            at=self.present.clock(),
             epoch=epoch,
             reached=reached,
             new_session=lambda: SessionId(self.new_id()),
         )
-        obeyed = self.commands[step.name].run(order)
-        done = e.CommandRun(ref(step.inbound), self.clock(), obeyed.replies)
-        return (*obeyed.events, done)
 
     def _reopened(self, session: Session, why: str) -> e.SessionReset:
-        address = session.waiting[0].address
-        notice = Reply(
-            id=ReplyId(f"{session.id}/{session.position}"),
-            session=session.key,
-            address=address,
-            text=f"{REOPENED} {why}.",
-            kind="notice",
-        )
-        return e.SessionReset(SessionId(self.new_id()), why, self.clock(), replies=(notice,))
+        id_ = ReplyId(f"{session.id}/{session.position}")
+        notice = _to(session, session.waiting[0], id_, f"{REOPENED} {why}.")
+        opens, at = SessionId(self.new_id()), self.present.clock()
+        return e.SessionReset(opens, why, at, replies=(notice,))
+
+
+def obeyed(order: Order, result: Obeyed) -> tuple[e.Event, ...]:
+    """What a command made true, and that it was run."""
+    done = e.CommandRun(ref(order.inbound), order.at, result.replies)
+    return (*result.events, done)
+
+
+def _relayed(session: Session, inbound: Inbound, at: float) -> e.MessageRelayed:
+    reply = _to(session, inbound, ReplyId(f"{ref(inbound)}/0"), inbound.text)
+    reply = replace(reply, media=inbound.media)
+    return e.MessageRelayed(ref(inbound), inbound.text, at, (reply,))
+
+
+def _to(session: Session, inbound: Inbound, id_: ReplyId, text: str) -> Reply:
+    address = inbound.address
+    return Reply(id=id_, session=session.key, address=address, text=text, kind="notice")
+
+
+def _answers(call: Call) -> tuple[tuple[str, str], ...]:
+    return (("Approve", f"/approve {call.id}"), ("Deny", f"/deny {call.id}"))
 
 
 def _launches(step: s.Step) -> tuple[Launch, ...]:
@@ -165,4 +217,11 @@ def _reply(session: Session, id_: ReplyId, text: str, kind: ReplyKind) -> Reply:
     turn = session.turn
     if turn is None:
         raise Refused("there is nobody to reply to")
-    return Reply(id=id_, session=session.key, address=turn.address, text=text, kind=kind)
+    return Reply(
+        id=id_,
+        session=session.key,
+        address=turn.address,
+        text=text,
+        kind=kind,
+        replaces=turn.draft,
+    )

@@ -1,4 +1,5 @@
-"""The gateway: messages in, sessions forward, replies out. A few small loops over one store."""
+"""The engine: messages in, sessions forward, replies out, over one store. `serve` runs it for long;
+a chat in a terminal runs it for one session."""
 
 import asyncio
 import logging
@@ -6,6 +7,7 @@ from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
 
+from hermes.core.channel import ChannelStatus, Desk, Status
 from hermes.core.errors import Fenced, StoreFailed
 from hermes.core.ids import NodeId, SessionKey
 from hermes.core.messages import Inbound
@@ -14,11 +16,12 @@ from hermes.core.store import Accepted, Claim, Store
 from hermes.gateway.delivery import Delivery
 from hermes.gateway.intake import Intake
 from hermes.gateway.lanes import Lane, Lanes
+from hermes.gateway.live import Hub
+from hermes.gateway.present import Present
 from hermes.gateway.supervise import beside, keep_running, survived
 from hermes.gateway.worker import Worker
 
 CLAIMS_MAX = 200
-WAKE_S = 5.0
 AGAIN_S = 1.0
 
 log = logging.getLogger("hermes.gateway")
@@ -33,6 +36,8 @@ class Gateway:
     node: NodeId
     lanes: Lanes
     beat_s: float
+    hub: Hub
+    present: Present
     outgoing: asyncio.Event = field(default_factory=asyncio.Event)
     failure: StoreFailed | None = None  # the last one that ended a session's work
 
@@ -53,16 +58,11 @@ class Gateway:
             await self._begin(claim)
 
     @asynccontextmanager
-    async def joined(self) -> AsyncIterator[None]:
+    async def joined(self, seat: str = "") -> AsyncIterator[None]:
         """Alive in the eyes of others for as long as the block runs."""
-        await self.store.nodes.join(self.node)
+        await self.store.nodes.join(self.node, seat=seat)
         async with beside(keep_running("beat", self._beat)):
             yield
-
-    async def run(self) -> None:
-        """Everything, until cancelled."""
-        async with self.joined(), beside(keep_running("delivery", self._deliver)):
-            await keep_running("claim", self._claim)
 
     async def settle(self, key: SessionKey) -> None:
         """One session until it rests; `deliver` then sends its replies. Other sessions are left
@@ -80,7 +80,7 @@ class Gateway:
 
     async def deliver(self, key: SessionKey) -> None:
         """Send what waits for a session's people, until nothing more can be sent now."""
-        while await self.delivery.flush(only=key):
+        while (await self.delivery.flush(only=key)).done:
             pass
 
     async def _rested(self, key: SessionKey) -> bool:
@@ -93,15 +93,35 @@ class Gateway:
         return not session.waiting and not isinstance(session.phase, Running)
 
     async def claim_all(self) -> int:
-        """Sessions that have something to do and that nobody alive works on. Returns how many."""
+        """Look at our sessions that others wrote to, and take over those with something to do that
+        nobody alive works on. Returns how many were taken."""
         journal = self.store.journal
-        claims = [
-            *await journal.owned(self.node, limit=CLAIMS_MAX),
-            *await journal.claim(self.node, limit=CLAIMS_MAX),
-        ]
+        for owned in await journal.owned(self.node, limit=CLAIMS_MAX):
+            await self._begin(owned)
+        claims = await journal.claim(self.node, limit=CLAIMS_MAX)
         for claim in claims:
             await self._begin(claim)
         return len(claims)
+
+    def reconsider(self) -> None:
+        """What was postponed may be possible now."""
+        for lane in self.lanes.resting():
+            if isinstance(lane.session.phase, Running) or lane.session.waiting:
+                self._wake(lane)
+
+    async def status(self, channels: tuple[ChannelStatus, ...] = ()) -> Status:
+        running = sum(isinstance(lane.session.phase, Running) for lane in self.lanes.working())
+        counts = await self.store.library.counts()
+        return self.present.status(self.node, channels, running, counts)
+
+    def desk(self) -> Desk:
+        return Desk(
+            store=self.store,
+            media=self.delivery.media,
+            accept=self.accept,
+            status=self.status,
+            clock=self.present.clock,
+        )
 
     async def _begin(self, claim: Claim) -> None:
         lane = self.lanes.get(claim.key)
@@ -120,7 +140,7 @@ class Gateway:
             lane.task = asyncio.create_task(work)
 
     async def _advance(self, lane: Lane) -> None:
-        await self.worker.advance(lane)
+        await self.worker.advance(lane, self.desk())
         self.lanes.rested(lane)
         self.outgoing.set()
 
@@ -147,18 +167,3 @@ class Gateway:
             await asyncio.sleep(self.beat_s)
             alive = await self.store.nodes.beat(self.node)
         raise Fenced(f"node {self.node} was taken for dead while it slept")
-
-    async def _claim(self) -> None:
-        while True:
-            while await self.claim_all() == CLAIMS_MAX:
-                pass
-            await self.store.nodes.wake(WAKE_S)
-
-    async def _deliver(self) -> None:
-        while True:
-            self.outgoing.clear()
-            await self.delivery.flush()
-            try:
-                await asyncio.wait_for(self.outgoing.wait(), AGAIN_S)
-            except TimeoutError:
-                continue

@@ -7,24 +7,35 @@ except what the journal says, so it may be cancelled, or die, at any line.
 import asyncio
 from collections.abc import Coroutine
 from dataclasses import dataclass
+from enum import Enum, auto
 
 from hermes.agent.loop import Agent
-from hermes.core.errors import Refused, StoreBusy, StoreFull
+from hermes.core.channel import Desk, Obeyed
+from hermes.core.errors import HermesError, Refused, StoreBusy, StoreFull
 from hermes.core.events import Event
 from hermes.core.ids import NodeId, TurnId
 from hermes.core.ports import Bench
 from hermes.core.projection import Commit, commit_of
-from hermes.core.session import fold_all
-from hermes.core.signals import Emit, Glimpse, Signal, Watch
-from hermes.core.step import AskModel, Wait
+from hermes.core.session import fold_all, ref
+from hermes.core.signals import Emit, Glimpse, Recorded, Signal, Watch
+from hermes.core.step import AskModel, Postpone, Rest, Wait
 from hermes.core.store import Claim, Fence, Journal
 from hermes.gateway.lanes import Flight, Lane
-from hermes.gateway.plan import Launch, Planner
+from hermes.gateway.plan import Errand, Launch, Planner, obeyed
 from hermes.gateway.supervise import outcome
 
 SNAPSHOT_EVERY = 64  # a cold load folds about this many events
 WRITE_TRIES = 5
 WRITE_PAUSE_S = 0.5
+
+
+class _Stand(Enum):
+    """Where a session stands after a plan."""
+
+    GOES_ON = auto()  # something is under way, or came in meanwhile
+    WRITTEN = auto()  # nothing is left to do; the store does not know that yet
+    RESTS = auto()
+    POSTPONED = auto()  # something is left, but not now
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -34,20 +45,23 @@ class Worker:
     planner: Planner
     emit: Emit
     node: NodeId
+    fetched: frozenset[str] = frozenset()  # platforms where nothing is sent
 
     async def open(self, claim: Claim) -> Lane:
         session = await self.journal.load(claim.key)
         return Lane(session=session, epoch=claim.epoch, snapshot_at=session.position)
 
-    async def advance(self, lane: Lane) -> None:
-        """Until there is nothing to do. Raises Fenced when the session was taken over."""
+    async def advance(self, lane: Lane, desk: Desk) -> None:
+        """Until there is nothing to do now. Raises Fenced when the session was taken over."""
         arrived: tuple[Event, ...] = ()
         try:
             while True:
                 if lane.news:
                     await self._catch_up(lane)
-                resting = await self._step(lane, arrived)
-                if resting and await self._rest(lane) and not lane.news:
+                stand = await self._step(lane, (*lane.heard(), *arrived), desk)
+                if stand is _Stand.WRITTEN and await self._rest(lane):
+                    stand = _Stand.RESTS
+                if stand in (_Stand.RESTS, _Stand.POSTPONED) and not lane.news and not lane.told:
                     return
                 arrived = await self._wait(lane) if lane.flights else ()
         finally:
@@ -55,19 +69,32 @@ class Worker:
                 flight.task.cancel()
             lane.flights.clear()
 
-    async def _step(self, lane: Lane, arrived: tuple[Event, ...]) -> bool:
-        """One plan, made durable and begun. True when nothing is left to do or to wait for."""
-        reached = any(flight.reached for flight in lane.flights.values())
-        plan = self.planner.plan(lane.session, arrived, epoch=lane.epoch, reached=reached)
-        alone = await self._append(lane, plan.events) if plan.events else True
+    async def _step(self, lane: Lane, arrived: tuple[Event, ...], desk: Desk) -> "_Stand":
+        """One plan, made durable and begun."""
+        plan = self.planner.plan(
+            lane.session,
+            arrived,
+            epoch=lane.epoch,
+            reached=any(flight.reached for flight in lane.flights.values()),
+            errands=[key for key in lane.flights if isinstance(key, str)],
+        )
+        rests = isinstance(plan.then, Rest) and not lane.flights
+        alone = await self._append(lane, plan.events, rests=rests) if plan.events else True
         await self._cancel_stopped(lane)
         for launch in plan.launches:
-            self._launch(lane, launch)
+            if isinstance(launch, Errand):
+                self._run_errand(lane, launch, desk)
+            else:
+                self._launch(lane, launch, desk)
         if isinstance(plan.then, AskModel) and plan.then not in lane.flights:
             await self._ask(lane, plan.then)
         if isinstance(plan.then, Wait) and not lane.flights:
             raise Refused(f"{lane.session.key} waits for calls that nobody makes")
-        return alone and not lane.flights
+        if lane.flights or not alone:
+            return _Stand.GOES_ON
+        if isinstance(plan.then, Postpone):
+            return _Stand.POSTPONED
+        return _Stand.RESTS if plan.events and rests else _Stand.WRITTEN
 
     async def _wait(self, lane: Lane) -> tuple[Event, ...]:
         """Results of what has landed; none when only news came."""
@@ -81,13 +108,16 @@ class Worker:
         news = await self.journal.since(lane.session.key, lane.session.position)
         lane.session = fold_all(lane.session, news)
 
-    async def _append(self, lane: Lane, events: tuple[Event, ...]) -> bool:
+    async def _append(self, lane: Lane, events: tuple[Event, ...], *, rests: bool) -> bool:
         """False when a message slipped in before our commit: then what was decided is not all."""
         due = lane.session.position - lane.snapshot_at >= SNAPSHOT_EVERY
-        commit = commit_of(lane.session, events, snapshot=due)
         before = lane.session
+        commit = commit_of(before, events, snapshot=due, rests=rests, fetched=self.fetched)
         head = await self._written(lane, commit)
         lane.record(commit)
+        turn = commit.after.turn or before.turn
+        recorded = Recorded(events, head)
+        self.emit(Signal(before.key, turn.id if turn is not None else TurnId(""), recorded))
         if head == commit.after.position:
             lane.snapshot_at = head if due else lane.snapshot_at
             return True
@@ -124,7 +154,7 @@ class Worker:
         )
         self._fly(lane, step, turn.id, work)
 
-    def _launch(self, lane: Lane, launch: Launch) -> None:
+    def _launch(self, lane: Lane, launch: Launch, desk: Desk) -> None:
         call = launch.call
         bench = Bench(
             session=lane.session.key,
@@ -132,16 +162,34 @@ class Worker:
             call=call,
             facts=lane.session.facts,
             watch=self._watch(lane, call.id),
+            desk=desk,
         )
         make = self.agent.seek if launch.seek else self.agent.run
         ended = outcome(lambda: make(bench), lambda error: self.agent.broke(bench, error))
         self._fly(lane, call.id, launch.turn, ended, bench)
 
+    def _run_errand(self, lane: Lane, errand: Errand, desk: Desk) -> None:
+        """Look up what a command needs. What goes wrong there is said to whoever gave it."""
+        order, look = errand.order, errand.command.look
+        assert look is not None, "a command has a way to be run"
+
+        async def run() -> tuple[Event, ...]:
+            try:
+                return obeyed(order, await look(order, desk))
+            except HermesError as error:
+                return obeyed(order, Obeyed(replies=(order.reply(str(error)),)))
+
+        def broken(error: Exception) -> tuple[Event, ...]:
+            text = f"{errand.command.name} failed: {type(error).__name__}: {error}"
+            return obeyed(order, Obeyed(replies=(order.reply(text),)))
+
+        self._fly(lane, ref(order.inbound), None, outcome(run, broken))
+
     def _fly(
         self,
         lane: Lane,
         key: object,
-        turn: TurnId,
+        turn: TurnId | None,
         work: Coroutine[None, None, tuple[Event, ...]],
         bench: Bench | None = None,
     ) -> None:
@@ -163,7 +211,8 @@ class Worker:
     async def _cancel_stopped(self, lane: Lane) -> None:
         """A turn that was stopped has nothing in flight any more, detached commands included."""
         open_ = lane.session.turn.id if lane.session.turn else None
-        for key in [key for key, flight in lane.flights.items() if flight.turn != open_]:
+        stale = [key for key, flight in lane.flights.items() if flight.turn not in (open_, None)]
+        for key in stale:
             flight = lane.flights.pop(key)
             flight.task.cancel()
             if flight.bench is not None:

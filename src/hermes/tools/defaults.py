@@ -7,6 +7,7 @@ from hermes.tools.patch import patch_tool
 from hermes.tools.paths import Places
 from hermes.tools.process import process_tool
 from hermes.tools.search import search_tool
+from hermes.tools.send import send_tool
 from hermes.tools.terminal import terminal_tool
 from hermes.tools.todo import todo_tool
 
@@ -26,4 +27,5 @@ def default_tools(
         patch_tool(places),
         search_tool(terminal, places),
         todo_tool(),
+        send_tool(places),
     )

@@ -1,21 +1,34 @@
 """A session that is led through its life by a planner, for tests of the laws."""
 
+import asyncio
 import itertools
-from collections.abc import Callable
+from collections.abc import Awaitable, Callable
 from dataclasses import dataclass, field
-from typing import Literal
+from types import SimpleNamespace
+from typing import Literal, cast
 
-from hermes.commands.session import session_commands
+from hermes.commands.chat import chat_commands
 from hermes.core import events as e
 from hermes.core import step as s
+from hermes.core.channel import Desk, Obeyed
 from hermes.core.ids import SessionId
 from hermes.core.messages import Call, Effect, Line, Outcome
 from hermes.core.projection import commit_of
 from hermes.core.session import Session, Turn, call_id
 from hermes.core.transcript import request_lines
-from hermes.gateway.plan import Plan, Planner
+from hermes.gateway.plan import Errand, Plan, Planner, obeyed
+from hermes.gateway.present import Present
 from tests.unit.core.strategies import KEY, inbound
 
+
+class _NobodyElse:
+    """A library of one lane: the one that asks."""
+
+    async def in_phase(self, _phase: str, *, limit: int) -> tuple[()]:
+        return ()
+
+
+NOBODY = cast("Desk", SimpleNamespace(store=SimpleNamespace(library=_NobodyElse())))
 EFFECTS = {"look": Effect.READ, "tidy": Effect.IDEMPOTENT, "pay": Effect.EFFECT}
 
 
@@ -42,7 +55,10 @@ class Life:
 
     @property
     def planner(self) -> Planner:
-        commands = {command.name: command for command in session_commands(self.on_stop)}
+        commands = {
+            command.name: command
+            for command in chat_commands(on_stop=self.on_stop, default_model="m", choose=str)
+        }
         rules = s.Rules(
             commands={name: command.busy for name, command in commands.items()},
             effect=lambda call: EFFECTS[call.tool],
@@ -54,7 +70,7 @@ class Life:
         return Planner(
             rules=rules,
             commands=commands,
-            clock=lambda: self.now,
+            present=Present(lambda: self.now, "0", "memory"),
             new_id=lambda: f"id{next(self.numbers)}",
         )
 
@@ -73,6 +89,11 @@ class Life:
         plan = self.planner.plan(self.session, arrived, epoch=self.epoch, reached=False)
         if plan.events:
             self.record(*plan.events)
+        errands = [launch for launch in plan.launches if isinstance(launch, Errand)]
+        for errand in errands:
+            assert errand.command.look is not None
+            found = asyncio.run(_looked(errand.command.look(errand.order, NOBODY)))
+            plan = self.go(*obeyed(errand.order, found))
         return plan
 
     def answer(self, text: str = "", *tools: str) -> Plan:
@@ -95,3 +116,7 @@ class Life:
 
     def kinds(self) -> list[str]:
         return [type(event).__name__ for event in self.events]
+
+
+async def _looked(look: Awaitable[Obeyed]) -> Obeyed:
+    return await look

@@ -15,9 +15,11 @@ import sys
 import threading
 from collections.abc import Callable
 from pathlib import Path
+from typing import cast
 from types import FrameType
 
 import hermes.terminals
+from hermes.core.channel import Desk
 from hermes.core.ids import CallId, SessionKey, TurnId
 from hermes.core.messages import Call
 from hermes.core.ports import Bench
@@ -63,7 +65,12 @@ async def live(order: dict[str, str], home: Path) -> dict[str, object]:
     tool = default_tools(terminal, workdir=str(home), home=str(home))[0]
     call = Call(id=CALL, tool="terminal", arguments=json.dumps(json.loads(order["arguments"])))
     bench = Bench(
-        session=SessionKey("s"), turn=TurnId("turn"), call=call, facts={}, watch=lambda _: None
+        session=SessionKey("s"),
+        turn=TurnId("turn"),
+        call=call,
+        facts={},
+        watch=lambda _: None,
+        desk=cast("Desk", None),
     )
     if order["life"] == "seek":
         assert tool.seek is not None

@@ -4,7 +4,9 @@ import asyncio
 import json
 import os
 from pathlib import Path
+from typing import cast
 
+from hermes.core.channel import Desk
 from hermes.core.ids import CallId, SessionKey, TurnId
 from hermes.core.messages import Call, Effect
 from hermes.core.ports import Bench, Tool, ToolResult
@@ -47,6 +49,7 @@ class Desk:
             call=made,
             facts=self.facts,
             watch=self.glimpses.append,
+            desk=cast("Desk", None),
         )
 
     async def do(self, name: str, call: str = "", **arguments: object) -> ToolResult:

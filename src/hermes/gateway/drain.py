@@ -1,0 +1,80 @@
+"""Leaving in good order: mark what runs, let it end if it can, keep all the rest (C01 to C08)."""
+
+import asyncio
+import logging
+from dataclasses import dataclass
+from typing import Literal
+
+from hermes.core.channel import Manifest
+from hermes.core.events import TurnMarked
+from hermes.core.ids import ReplyId
+from hermes.core.messages import Reply
+from hermes.core.session import Running, Turn
+from hermes.gateway.lanes import Lane
+
+Leaving = Literal["shutdown_timeout", "restart_timeout"]
+
+STOP_MARGIN_S = 5.0  # what the supervisor's limit must leave us after the drain
+WORDS: dict[Leaving, str] = {
+    "shutdown_timeout": "I am being shut down. What I have done of this is kept; write to me when "
+    "I am back, or I go on by myself.",
+    "restart_timeout": "I am restarting. I try to go on with this right after.",
+}
+
+log = logging.getLogger("hermes.gateway")
+
+
+@dataclass(frozen=True, kw_only=True)
+class Drain:
+    reason: Leaving
+    limit_s: float
+
+    def mark(self, lane: Lane, manifest: Manifest | None, at: float) -> bool:
+        """The lane's turn is `resume_pending` from its next commit on, and its person knows.
+        False when it has none in this process."""
+        phase = lane.session.phase
+        if not isinstance(phase, Running) or phase.turn.epoch != lane.epoch:
+            return False
+        told = manifest is not None and manifest.banner
+        replies = (self._banner(lane, phase.turn, at),) if told else ()
+        lane.tell(TurnMarked(phase.turn.id, self.reason, at, replies))
+        return True
+
+    def _banner(self, lane: Lane, turn: Turn, at: float) -> Reply:
+        return Reply(
+            id=ReplyId(f"{turn.id}/banner-{at:.3f}"),
+            session=lane.session.key,
+            address=turn.address,
+            text=WORDS[self.reason],
+            kind="notice",
+        )
+
+
+def drain_limit(wanted_s: float, supervisor_s: float | None) -> float:
+    """What fits inside the time after which a supervisor kills (C08)."""
+    if supervisor_s is None:
+        return wanted_s
+    return max(0.0, min(wanted_s, supervisor_s - STOP_MARGIN_S))
+
+
+async def ended(lanes: list[Lane], hurry: asyncio.Event, limit_s: float) -> list[Lane]:
+    """Wait for these lanes to have nothing to do; returns those that still have."""
+    tasks = {lane.task: lane for lane in lanes if lane.task is not None}
+    if not tasks:
+        return []
+    impatient = asyncio.create_task(hurry.wait())
+    everything = asyncio.ensure_future(asyncio.wait(set(tasks)))
+    await asyncio.wait({impatient, everything}, timeout=limit_s, return_when="FIRST_COMPLETED")
+    impatient.cancel()
+    everything.cancel()
+    return [lane for task, lane in tasks.items() if not task.done()]
+
+
+async def interrupt(lanes: list[Lane]) -> None:
+    """Their finished steps are stored already; detached commands go on (C03)."""
+    tasks = [lane.task for lane in lanes if lane.task is not None]
+    for task in tasks:
+        task.cancel()
+    if tasks:
+        log.warning("%d turns are interrupted; they go on after the start", len(tasks))
+        await asyncio.wait(tasks)

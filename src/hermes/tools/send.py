@@ -1,0 +1,86 @@
+"""`send_message`: into another chat, through its own session, so that it is known there."""
+
+import asyncio
+import mimetypes
+from pathlib import Path
+
+from msgspec import Struct
+
+from hermes.core.directory import listed, relay, target_of
+from hermes.core.errors import Rejected, ToolFailed
+from hermes.core.messages import Effect, Media
+from hermes.core.ports import Bench, Tool, ToolResult, ToolSpec
+from hermes.tools.arguments import Arguments
+from hermes.tools.paths import Places, failures_about, resolved
+
+CHATS_MAX = 1_000
+FILES_MAX = 10
+TEXT_CHARS_MAX = 50_000
+
+SPEC = ToolSpec(
+    name="send_message",
+    description=(
+        "Send a message into another chat: target is home, PLATFORM:CHAT or PLATFORM:NAME; "
+        "without a target, list the chats. Your answer here needs no tool."
+    ),
+    parameters=(
+        '{"type":"object","properties":{"target":{"type":"string"},"text":{"type":"string"},'
+        '"files":{"type":"array","items":{"type":"string"}}}}'
+    ),
+)
+
+
+class SendArguments(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    target: str = ""
+    text: str = ""
+    files: tuple[str, ...] = ()
+
+
+def send_rule(arguments: SendArguments) -> str:
+    if arguments.target and not arguments.text.strip() and not arguments.files:
+        return "text: say what to send."
+    if len(arguments.text) > TEXT_CHARS_MAX:
+        return f"text: longer than {TEXT_CHARS_MAX:,} characters; send a file."
+    if len(arguments.files) > FILES_MAX:
+        return f"files: at most {FILES_MAX}."
+    return ""
+
+
+def send_effect(arguments: SendArguments) -> Effect:
+    """The call's id names the message, so sending it again is sending it once."""
+    return Effect.IDEMPOTENT if arguments.target else Effect.READ
+
+
+ARGUMENTS = Arguments(SendArguments, send_rule)
+
+
+def send_tool(places: Places) -> Tool:
+    async def run(bench: Bench) -> ToolResult:
+        return await _send(places, bench)
+
+    return Tool(spec=SPEC, check=ARGUMENTS.check, effect=ARGUMENTS.effect(send_effect), run=run)
+
+
+async def _send(places: Places, bench: Bench) -> ToolResult:
+    arguments, desk = ARGUMENTS.parse(bench.call.arguments), bench.desk
+    chats = await desk.store.library.chats(limit=CHATS_MAX)
+    homes = await desk.store.library.homes()
+    if not arguments.target:
+        return ToolResult(text=listed(chats, homes))
+    try:
+        target = target_of(arguments.target, chats, homes)
+        media = [await _file(places, bench, name) for name in arguments.files]
+        id_, at = str(bench.call.id), desk.clock()
+        await desk.accept(relay(target, arguments.text, media, account="tool", id_=id_, at=at))
+    except Rejected as refused:
+        raise ToolFailed(f"Not sent: {refused}.") from refused
+    where = f"{target.address.platform}:{target.address.chat}"
+    return ToolResult(text=f"It is on its way to {where}; it is kept until it is taken there.")
+
+
+async def _file(places: Places, bench: Bench, name: str) -> Media:
+    path = resolved(places, bench.facts, name)
+    with failures_about(path):
+        content = await asyncio.to_thread(Path(path).read_bytes)
+    kind = mimetypes.guess_type(path.name)[0] or "application/octet-stream"
+    return await bench.desk.media.put(content, kind, path.name)
