@@ -267,8 +267,10 @@ async def _parts(
     from hermes.terminals.local import LocalTerminal
 
     models = Models(settings)
-    environ = {**os.environ, INSIDE: platforms.inside} if platforms.inside else os.environ
-    terminal = LocalTerminal(home / "calls", environ=environ, allow=[INSIDE])
+    environ = {**os.environ, "HERMES_HOME": str(home)}
+    if platforms.inside:
+        environ[INSIDE] = platforms.inside
+    terminal = LocalTerminal(home / "calls", environ=environ)
     async with store_only(home, settings) as store:
         try:
             yield Parts(

@@ -3,6 +3,8 @@
 Only what is configured is imported.
 """
 
+import os
+import sys
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -34,7 +36,7 @@ class Platforms:
 def platforms_of(home: Path, settings: Settings) -> Platforms:
     """Every platform that is enabled. Only what is used is imported. Raises Misconfigured."""
     from hermes.channels.local.server import LocalServer
-    from hermes.hooks.runner import Hooks
+    from hermes.hooks.ear import Hooks
 
     local = LocalServer(home / "gateway.sock")
     platforms = Platforms(channels=[local], ears=[local], inside="gateway")
@@ -45,7 +47,8 @@ def platforms_of(home: Path, settings: Settings) -> Platforms:
         if raw.get("enabled", True) is not False:
             _PLATFORMS[name](platforms, home, settings, raw)
     if (home / "hooks").is_dir():
-        platforms.ears.append(Hooks(home / "hooks", home=home))
+        hooks = Hooks(home / "hooks", home=home, environ=os.environ, python=sys.executable)
+        platforms.ears.append(hooks)
     return platforms
 
 

@@ -8,7 +8,7 @@ from typing import get_args
 
 import msgspec
 
-from hermes.commands.session import session_commands
+from hermes.commands.chat import chat_commands
 from hermes.core.events import Event
 from hermes.core.terminal import Terminal
 from hermes.tools.defaults import default_tools
@@ -53,7 +53,8 @@ def test_every_tool_is_documented(tmp_path: Path) -> None:
 
 def test_every_chat_command_is_documented() -> None:
     commands = text_of("COMMANDS.md")
-    assert [c.name for c in session_commands() if f"`{c.name}" not in commands] == []
+    known = chat_commands(on_stop="keep", default_model="m", choose=str)
+    assert [c.name for c in known if f"`{c.name}" not in commands] == []
 
 
 def test_every_link_between_documents_leads_somewhere() -> None:

@@ -86,7 +86,7 @@ def request_lines(session: Session, lines: Sequence[Line]) -> tuple[Line, ...]:
     no line is blank; lines of one speaker in a row are one.
     """
     valid = _merged(_paired(_summarised(session, lines)))
-    note = _note(session)
+    note = _note(session, valid)
     return _with_note(valid, note) if note else valid
 
 
@@ -105,11 +105,12 @@ def recovery_note(turn: Turn) -> str:
     return f"[Note by Hermes, not by the person: this turn was cut off by {why}. {task}]"
 
 
-def _note(session: Session) -> str:
+def _note(session: Session, valid: Sequence[Line]) -> str:
+    """The bigger note replaces the smaller one (C33), which is only about results that are read."""
     turn = session.turn
     if turn is not None and turn.resumed is not None:
         return recovery_note(turn)
-    return _UNREAD if session.unread else ""
+    return _UNREAD if any(line.call in session.unread for line in valid if line.call) else ""
 
 
 def _said(inbound: Inbound, turn: TurnId) -> tuple[Line, ...]:

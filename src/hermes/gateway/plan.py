@@ -163,7 +163,7 @@ class Planner:
         return Order(
             session=session,
             inbound=step.inbound,
-            argument=step.inbound.text.partition(" ")[2].strip(),
+            argument="".join(step.inbound.text.split(None, 1)[1:]).strip(),
             at=self.present.clock(),
             epoch=epoch,
             reached=reached,

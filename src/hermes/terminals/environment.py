@@ -5,6 +5,7 @@ from collections.abc import Iterable, Mapping
 from hermes.core.errors import Misconfigured
 
 PASSED = ("PATH", "HOME", "LANG", "TZ", "USER", "LOGNAME", "SHELL", "TMPDIR")
+OURS = ("HERMES_HOME", "HERMES_TURN")  # so that `hermes gateway restart` knows where it is run
 PASSED_PREFIX = "LC_"
 PATH_DEFAULT = "/usr/local/bin:/usr/bin:/bin"
 # These make programs run code or talk to other machines; no setting may pass them on.
@@ -15,7 +16,7 @@ NEVER_SUFFIX = "_PROXY"
 
 def child_environment(environ: Mapping[str, str], allow: Iterable[str] = ()) -> dict[str, str]:
     """The environment of a command. `allow` names more variables that the owner lets through."""
-    names = (*PASSED, *(allowed(name) for name in allow))
+    names = (*PASSED, *OURS, *(allowed(name) for name in allow))
     chosen = {name: environ[name] for name in names if name in environ}
     chosen |= {name: value for name, value in environ.items() if name.startswith(PASSED_PREFIX)}
     if "LANG" not in chosen and "LC_ALL" not in chosen:

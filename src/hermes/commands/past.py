@@ -1,0 +1,60 @@
+"""What a model read last in a conversation that is over, told from the events of its lane."""
+
+from collections.abc import Iterable
+
+from msgspec.structs import replace
+
+from hermes.core import events as e
+from hermes.core.channel import Desk
+from hermes.core.errors import Rejected
+from hermes.core.ids import SessionId
+from hermes.core.session import Session
+from hermes.core.store import ConversationRow
+
+EVENTS_MAX = 20_000  # of a lane, the latest; what lies before is not looked at
+SPANS_MAX = 200  # each is read by itself
+
+
+async def last_view(session: Session, row: ConversationRow, desk: Desk) -> e.View:
+    """With what was taken back, summed up or brought back in it; else simply all of its rows."""
+    if row.id == session.id:
+        return closed(session.view, session.id, session.rows)
+    after = max(0, session.position - EVENTS_MAX)
+    events = await desk.store.library.events(session.key, after=after, limit=EVENTS_MAX)
+    view = view_at_the_end(events, row.id) or e.View((e.Span(row.id),))
+    view = closed(view, row.id, row.rows)
+    demand_few_pieces(view)
+    return view
+
+
+def demand_few_pieces(view: e.View) -> None:
+    if len(view.spans) > SPANS_MAX:
+        raise Rejected("This conversation is in too many pieces. Begin a new one with /new.")
+
+
+def view_at_the_end(events: Iterable[e.Event], conversation: SessionId) -> e.View | None:
+    """None when the conversation does not begin in these events."""
+    current, view = SessionId(""), e.View()
+    for event in events:
+        match event:
+            case e.MessageReceived(opens=opens) if not current:
+                current, view = opens, e.View((e.Span(opens),))
+            case e.SessionReset(opens=opens, view=began):
+                if current == conversation:
+                    return view
+                current = opens
+                view = e.View((*began.spans, e.Span(opens)), began.summary)
+            case e.ViewChanged(view=changed):
+                view = changed
+            case _:
+                continue
+    return view if current == conversation else None
+
+
+def closed(view: e.View, conversation: SessionId, rows: int) -> e.View:
+    """The same view of a conversation that grows no more."""
+    spans = (
+        replace(span, stop=rows) if span.session == conversation and span.stop is None else span
+        for span in view.spans
+    )
+    return e.View(tuple(s for s in spans if s.stop is None or s.start < s.stop), view.summary)

@@ -1,0 +1,228 @@
+"""A model on a loopback port, in the test's own hands: it hears every request and answers by rule.
+
+It speaks the OpenAI protocol, streaming or not. A rule may wait for a gate that the test opens, so
+a turn can be held at any point for as long as a test needs.
+"""
+
+import asyncio
+import json
+from collections.abc import AsyncIterator, Awaitable, Callable
+from contextlib import asynccontextmanager
+from dataclasses import dataclass, field
+from typing import Any
+
+Body = dict[str, Any]
+
+
+@dataclass
+class Asked:
+    """One request, as the model heard it."""
+
+    body: Body
+
+    @property
+    def messages(self) -> list[Body]:
+        return list(self.body["messages"])
+
+    @property
+    def said(self) -> str:
+        """The text of the last message of a person, with whatever was put around it."""
+        for message in reversed(self.messages):
+            if message["role"] == "user":
+                return text_of(message)
+        return ""
+
+    @property
+    def results(self) -> list[str]:
+        """Results of tools since that message."""
+        found: list[str] = []
+        for message in reversed(self.messages):
+            if message["role"] == "user":
+                break
+            if message["role"] == "tool":
+                found.append(text_of(message))
+        return found[::-1]
+
+    @property
+    def everything(self) -> str:
+        return json.dumps(self.body, ensure_ascii=False)
+
+
+@dataclass
+class Says:
+    """What the model answers: words, calls of tools (name, arguments), or a status of failure."""
+
+    text: str = ""
+    calls: tuple[tuple[str, Body], ...] = ()
+    status: int = 200
+    word_s: float = 0.0  # between two words of a stream
+
+
+Rule = Callable[[Asked], "Awaitable[Says] | Says"]
+
+
+def text_of(message: Body) -> str:
+    content = message.get("content")
+    if isinstance(content, list):
+        return "".join(part.get("text", "") for part in content)
+    return content or ""
+
+
+def terminal(command: str) -> tuple[str, Body]:
+    return "terminal", {"command": command}
+
+
+def plain(asked: Asked) -> Says:
+    """`run CMD` runs it and tells the result; anything else is said back."""
+    if asked.said.startswith("run "):
+        if asked.results:
+            return Says(f"It said: {asked.results[-1]}")
+        return Says(calls=(terminal(asked.said.removeprefix("run ")),))
+    return Says(f"You said: {asked.said}")
+
+
+@dataclass
+class Model:
+    rule: Rule = plain
+    asked: list[Asked] = field(default_factory=list)
+    port: int = 0
+    _gates: dict[str, asyncio.Event] = field(default_factory=dict)
+    _reached: dict[str, asyncio.Event] = field(default_factory=dict)
+
+    @property
+    def url(self) -> str:
+        return f"http://127.0.0.1:{self.port}/v1"
+
+    async def hold(self, gate: str) -> None:
+        """For a rule: say that this point was reached, and wait until the test opens it."""
+        self._reached.setdefault(gate, asyncio.Event()).set()
+        await self._gates.setdefault(gate, asyncio.Event()).wait()
+
+    async def reached(self, gate: str, limit_s: float = 20.0) -> None:
+        await asyncio.wait_for(self._reached.setdefault(gate, asyncio.Event()).wait(), limit_s)
+
+    def open(self, gate: str) -> None:
+        self._gates.setdefault(gate, asyncio.Event()).set()
+
+    def shut(self, gate: str) -> None:
+        """The next that comes to this point is held again."""
+        self._gates.pop(gate, None)
+        self._reached.pop(gate, None)
+
+    @asynccontextmanager
+    async def up(self) -> AsyncIterator["Model"]:
+        tasks: set[asyncio.Task[None]] = set()
+
+        async def serve(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+            task = asyncio.current_task()
+            assert task is not None
+            tasks.add(task)
+            try:
+                await self._serve(reader, writer)
+            except (ConnectionError, asyncio.IncompleteReadError, asyncio.CancelledError):
+                pass
+            finally:
+                tasks.discard(task)
+                writer.close()
+
+        server = await asyncio.start_server(serve, "127.0.0.1", self.port)
+        self.port = server.sockets[0].getsockname()[1]
+        try:
+            yield self
+        finally:
+            server.close()
+            for task in tasks:
+                task.cancel()
+            await asyncio.gather(*tasks, return_exceptions=True)
+
+    async def _serve(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        while head := await _head(reader):
+            length = int(head.get("content-length", "0"))
+            body = json.loads(await reader.readexactly(length)) if length else {}
+            if "messages" not in body:
+                await _plainly(writer, 200, {"data": [{"id": "double"}]})
+                continue
+            asked = Asked(body)
+            self.asked.append(asked)
+            says = self.rule(asked)
+            if not isinstance(says, Says):
+                says = await says
+            if says.status != 200:
+                await _plainly(writer, says.status, {"error": {"message": says.text}})
+            elif body.get("stream"):
+                await _streamed(writer, says)
+            else:
+                await _plainly(writer, 200, _whole(says))
+
+
+async def _head(reader: asyncio.StreamReader) -> dict[str, str]:
+    raw = await reader.readuntil(b"\r\n\r\n")
+    lines = raw.decode("latin-1").split("\r\n")[1:]
+    pairs = (line.partition(":") for line in lines if line)
+    return {name.strip().lower(): value.strip() for name, _, value in pairs} | {"": ""}
+
+
+def _calls(says: Says) -> list[Body]:
+    return [
+        {
+            "index": n,
+            "id": f"call_{n}",
+            "type": "function",
+            "function": {"name": name, "arguments": json.dumps(arguments)},
+        }
+        for n, (name, arguments) in enumerate(says.calls)
+    ]
+
+
+USAGE = {"prompt_tokens": 10, "completion_tokens": 5, "total_tokens": 15}
+
+
+def _whole(says: Says) -> Body:
+    message: Body = {"role": "assistant", "content": says.text or None}
+    if says.calls:
+        message["tool_calls"] = _calls(says)
+    finish = "tool_calls" if says.calls else "stop"
+    choice = {"index": 0, "message": message, "finish_reason": finish}
+    return {"id": "x", "object": "chat.completion", "choices": [choice], "usage": USAGE}
+
+
+async def _plainly(writer: asyncio.StreamWriter, status: int, body: Body) -> None:
+    raw = json.dumps(body).encode()
+    head = f"HTTP/1.1 {status} X\r\ncontent-type: application/json\r\ncontent-length: {len(raw)}"
+    writer.write(head.encode() + b"\r\n\r\n" + raw)
+    await writer.drain()
+
+
+async def _streamed(writer: asyncio.StreamWriter, says: Says) -> None:
+    head = (
+        "HTTP/1.1 200 OK\r\ncontent-type: text/event-stream\r\ntransfer-encoding: chunked\r\n\r\n"
+    )
+    writer.write(head.encode())
+    finish = "tool_calls" if says.calls else "stop"
+    deltas: list[Body] = [{"role": "assistant", "content": ""}]
+    deltas += [{"content": word} for word in _words(says.text)]
+    deltas += [{"tool_calls": _calls(says)}] if says.calls else []
+    for delta in deltas:
+        await _event(writer, {"choices": [{"index": 0, "delta": delta, "finish_reason": None}]})
+        if says.word_s and "content" in delta:
+            await asyncio.sleep(says.word_s)
+    await _event(writer, {"choices": [{"index": 0, "delta": {}, "finish_reason": finish}]})
+    await _event(writer, {"choices": [], "usage": USAGE})
+    _chunk(writer, b"data: [DONE]\n\n")
+    writer.write(b"0\r\n\r\n")
+    await writer.drain()
+
+
+def _words(text: str) -> list[str]:
+    return (
+        [word if n == 0 else f" {word}" for n, word in enumerate(text.split(" "))] if text else []
+    )
+
+
+async def _event(writer: asyncio.StreamWriter, value: Body) -> None:
+    _chunk(writer, b"data: " + json.dumps(value).encode() + b"\n\n")
+    await writer.drain()
+
+
+def _chunk(writer: asyncio.StreamWriter, raw: bytes) -> None:
+    writer.write(f"{len(raw):x}\r\n".encode() + raw + b"\r\n")

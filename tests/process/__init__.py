@@ -1,0 +1,1 @@
+"""The laws of continuity against the real gateway process."""
