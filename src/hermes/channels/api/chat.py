@@ -1,0 +1,115 @@
+"""POST /v1/chat/completions: a message in, the answer of its turn out, whole or as it is written.
+
+The turn belongs to the engine: a client that goes away only stops waiting for it.
+"""
+
+from collections.abc import Mapping
+from contextlib import ExitStack
+from dataclasses import dataclass
+from typing import Final
+
+from starlette.requests import Request
+from starlette.responses import Response
+from starlette.types import Receive, Scope, Send
+
+from hermes.channels.api import render, translate
+from hermes.channels.api.exchange import Exchange, Gone
+from hermes.channels.api.follow import Follower
+from hermes.channels.api.front import JSON, Front, body_of, header, refused
+from hermes.channels.api.manifest import name_of
+from hermes.channels.api.refusals import RETRY, Unserved, busy
+from hermes.channels.api.shapes import Asked
+from hermes.channels.api.stream import Streaming
+from hermes.core.messages import Inbound, Media
+from hermes.core.session import ref
+
+WAITING_MAX: Final = 4_096  # requests at a time
+
+
+@dataclass(frozen=True, eq=False)
+class Completions:
+    """An ASGI application of one route: it watches the lane for as long as it answers."""
+
+    front: Front
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        body = await body_of(scope, receive)
+        if body is None:
+            return
+        front = self.front
+        request = translate.asked(body)
+        ticket = translate.ticket(
+            header(scope, b"x-hermes-session-id"),
+            header(scope, b"idempotency-key"),
+            front.door.new_id,
+        )
+        await self._demand_room(keyed=ticket.keyed)
+        media = await self._shelved(request, ticket)
+        inbound = translate.inbound(request, ticket, media, at=front.door.clock())
+        front.waiting += 1
+        try:
+            with ExitStack() as open_:
+                follower, session = await self._accepted(inbound, open_)
+                exchange = Exchange(
+                    front=front,
+                    follower=follower,
+                    session=session,
+                    keyed=ticket.keyed,
+                    request=Request(scope, receive),
+                )
+                if request.stream:
+                    options = request.stream_options
+                    counted = options is not None and bool(options.include_usage)
+                    await Streaming(exchange=exchange, counted=counted).run(send)
+                else:
+                    response = await _whole(exchange)
+                    await response(scope, receive, send)
+        except Gone:
+            return
+        finally:
+            front.waiting -= 1
+
+    async def _demand_room(self, *, keyed: bool) -> None:
+        """While draining, only those who can ask again for the same turn are taken in."""
+        if self.front.waiting >= WAITING_MAX:
+            raise Unserved(429, "Too many requests wait already.", code="busy", headers=RETRY)
+        if not keyed and (await self.front.status()).state == "draining":
+            text = (
+                "The gateway is about to stop. Try again in a moment, or send an Idempotency-Key."
+            )
+            raise busy(text, "draining")
+
+    async def _shelved(self, request: Asked, ticket: translate.Ticket) -> Mapping[str, Media]:
+        shelf = self.front.door.media
+        return {
+            url: await shelf.put(picture.content, picture.media_type, "image")
+            for url, picture in translate.pictures(request, ticket).items()
+        }
+
+    async def _accepted(self, inbound: Inbound, open_: ExitStack) -> tuple[Follower, str]:
+        """Watch first, so that nothing is missed; a repeat may be about another lane."""
+        door = self.front.door
+        feed = open_.enter_context(door.watch(inbound.session))
+        accepted = await door.accept(inbound)
+        if accepted.key != inbound.session:
+            feed = open_.enter_context(door.watch(accepted.key))
+        follower = Follower(door.store.journal, feed, self.front.waits, accepted, ref(inbound))
+        if not accepted.fresh:
+            await follower.read()
+        return follower, name_of(accepted.key)
+
+
+async def _whole(exchange: Exchange) -> Response:
+    while not exchange.settled:
+        await exchange.news()
+    answer, headers = exchange.answer, exchange.headers()
+    if problem := render.problem(answer):
+        problem.headers |= headers
+        return refused(problem)
+    body = render.completion(
+        answer,
+        id_=exchange.id(),
+        created=int(exchange.follower.at),
+        model=exchange.front.model,
+    )
+    return Response(body, headers=headers, media_type=JSON)

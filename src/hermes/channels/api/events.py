@@ -1,0 +1,79 @@
+"""GET /v1/events: everything that happens in this process, as it happens, for whoever watches."""
+
+from dataclasses import dataclass
+from typing import Final
+
+import msgspec
+from starlette.requests import Request
+from starlette.types import Receive, Scope, Send
+
+from hermes.channels.api.front import Front
+from hermes.channels.api.refusals import RETRY, Unserved
+from hermes.channels.api.render import HEARTBEAT, sent_event
+from hermes.channels.api.stream import HEARTBEAT_S, Pipe
+from hermes.core.codec import kind_of
+from hermes.core.signals import CallProgress, Recorded, Retrying, Signal, TextDelta, ThoughtDelta
+
+LISTENERS_MAX: Final = 32
+_json = msgspec.json.Encoder()
+
+
+@dataclass(frozen=True, eq=False)
+class Events:
+    """An ASGI application of one route."""
+
+    front: Front
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        front = self.front
+        if front.listening >= LISTENERS_MAX:
+            text = f"{LISTENERS_MAX} listen already."
+            raise Unserved(429, text, code="too_many_listeners", headers=RETRY)
+        front.listening += 1
+        try:
+            await self._tell(Pipe(send), Request(scope, receive))
+        finally:
+            front.listening -= 1
+
+    async def _tell(self, pipe: Pipe, request: Request) -> None:
+        front = self.front
+        with front.door.watch(None) as feed:
+            await pipe.open({})
+            await pipe.put(HEARTBEAT)
+            while True:
+                signal = await front.waits.next(feed, HEARTBEAT_S)
+                if missed := feed.missed:
+                    await pipe.put(sent_event(_json.encode({"count": missed}), "missed"))
+                if signal is not None:
+                    await pipe.put(told(signal))
+                elif front.waits.closing:
+                    await pipe.close(b"")
+                    return
+                elif await request.is_disconnected():
+                    return
+                else:
+                    await pipe.put(HEARTBEAT)
+
+
+def told(signal: Signal) -> bytes:
+    """One signal as server-sent events; events that became durable together are told one by one."""
+    about = {"session": signal.session, "turn": signal.turn}
+    match signal.glimpse:
+        case Recorded(events=events, position=position):
+            first = position - len(events) + 1
+            return b"".join(
+                sent_event(
+                    _json.encode({**about, "position": first + n, "event": event}),
+                    f"recorded/{kind_of(event)}",
+                )
+                for n, event in enumerate(events)
+            )
+        case TextDelta(text=text):
+            return sent_event(_json.encode({**about, "text": text}), "text")
+        case ThoughtDelta(text=text):
+            return sent_event(_json.encode({**about, "text": text}), "thought")
+        case CallProgress(call=call, text=text):
+            return sent_event(_json.encode({**about, "call": call, "text": text}), "progress")
+        case Retrying(why=why, delay_s=delay_s):
+            value = {**about, "why": why, "delay_s": delay_s}
+            return sent_event(_json.encode(value), "retrying")

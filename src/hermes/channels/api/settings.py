@@ -1,0 +1,76 @@
+"""`platforms.api` of the configuration, parsed once. Without a key the platform does not start."""
+
+import difflib
+from collections.abc import Mapping
+from typing import Final
+
+from msgspec import Struct
+from msgspec.structs import fields
+
+from hermes.core.errors import Misconfigured
+
+SECTION: Final = "platforms.api"
+SECRET: Final = "HERMES_API_KEY"  # noqa: S105 (the name of one)
+PORT_MAX: Final = 65_535
+KEY_CHARS_MAX: Final = 4_096
+
+
+class ApiSettings(Struct, frozen=True, kw_only=True):
+    """`port` 0 takes a free one."""
+
+    key: str
+    host: str = "127.0.0.1"
+    port: int = 8642
+
+    def __repr__(self) -> str:
+        return f"ApiSettings({self.host}:{self.port})"
+
+
+def api_settings(raw: Mapping[str, object], *, secrets: Mapping[str, str]) -> ApiSettings:
+    """Raises Misconfigured, naming the key and the fix."""
+    known = ("enabled", *(field.name for field in fields(ApiSettings)))
+    for name in raw:
+        if name not in known:
+            near = difflib.get_close_matches(str(name), known, n=1)
+            fix = f"Did you mean {SECTION}.{near[0]}?" if near else f"There are: {', '.join(known)}"
+            raise Misconfigured(f"{SECTION}.{name}", "there is no such setting", fix)
+    enabled = raw.get("enabled")
+    if enabled is not None and not isinstance(enabled, bool):
+        raise Misconfigured(f"{SECTION}.enabled", "is not true or false", "Write true or false")
+    return ApiSettings(key=_key(raw, secrets), host=_host(raw), port=_port(raw))
+
+
+def _key(raw: Mapping[str, object], secrets: Mapping[str, str]) -> str:
+    given = raw.get("key")
+    if given is not None and not isinstance(given, str):
+        raise Misconfigured(f"{SECTION}.key", "its value is not text", 'Put it in quotes: key: "…"')
+    key = (given or secrets.get(SECRET, "")).strip()
+    if not key:
+        problem = "is needed: without it anybody could give orders"
+        fix = f"Run: hermes config set {SECRET} - and give it a long random text"
+        raise Misconfigured(f"{SECTION}.key", problem, fix)
+    if len(key) > KEY_CHARS_MAX or not key.isascii() or not key.isprintable() or " " in key:
+        problem = "contains what no header can carry"
+        fix = f"Use up to {KEY_CHARS_MAX:,} letters, digits and signs without spaces"
+        raise Misconfigured(f"{SECTION}.key", problem, fix)
+    return key
+
+
+def _host(raw: Mapping[str, object]) -> str:
+    host = raw.get("host")
+    if host is None:
+        return ApiSettings(key="").host
+    if not isinstance(host, str) or not host.strip():
+        fix = f"Run: hermes config set {SECTION}.host 127.0.0.1"
+        raise Misconfigured(f"{SECTION}.host", "is not a host name or an address", fix)
+    return host.strip()
+
+
+def _port(raw: Mapping[str, object]) -> int:
+    port = raw.get("port")
+    if port is None:
+        return ApiSettings(key="").port
+    if isinstance(port, bool) or not isinstance(port, int) or not 0 <= port <= PORT_MAX:
+        fix = f"Run: hermes config set {SECTION}.port 8642"
+        raise Misconfigured(f"{SECTION}.port", f"is not a whole number up to {PORT_MAX}", fix)
+    return port

@@ -1,0 +1,150 @@
+"""What OpenAI's clients send and expect, as far as it means something here. The rest is ignored."""
+
+from typing import Literal
+
+from msgspec import Raw, Struct
+
+# ── in ──────────────────────────────────────────────────────────────────────────────────────────
+
+
+class ImageUrl(Struct, frozen=True):
+    url: str
+
+
+class TextPart(Struct, frozen=True, tag="text", tag_field="type"):
+    text: str
+
+
+class ImagePart(Struct, frozen=True, tag="image_url", tag_field="type"):
+    image_url: ImageUrl
+
+
+class RefusalPart(Struct, frozen=True, tag="refusal", tag_field="type"):
+    refusal: str
+
+
+Part = TextPart | ImagePart | RefusalPart
+
+
+class Function(Struct, frozen=True):
+    name: str
+    arguments: str = "{}"
+
+
+class ToolCall(Struct, frozen=True):
+    id: str
+    function: Function
+
+
+class Message(Struct, frozen=True):
+    role: Literal["system", "developer", "user", "assistant", "tool"]
+    content: str | tuple[Part, ...] | None = None
+    tool_calls: tuple[ToolCall, ...] | None = None
+    tool_call_id: str | None = None
+
+
+class StreamOptions(Struct, frozen=True):
+    include_usage: bool | None = None
+
+
+class Format(Struct, frozen=True):
+    type: str
+
+
+class Asked(Struct, frozen=True):
+    """A chat completion as it is asked for. The fields behind `stream_options` are there to be
+    refused: without them the answer would mean something else than the client believes."""
+
+    messages: tuple[Message, ...]
+    stream: bool | None = None
+    stream_options: StreamOptions | None = None
+    n: int | None = None
+    tools: tuple[Raw, ...] | None = None
+    functions: tuple[Raw, ...] | None = None
+    response_format: Format | None = None
+    modalities: tuple[str, ...] | None = None
+    logprobs: bool | None = None
+    stop: str | tuple[str, ...] | None = None
+
+
+class Decision(Struct, frozen=True, forbid_unknown_fields=True):
+    """What a person says about a call that waits."""
+
+    answer: Literal["approve", "deny", "always"]
+
+
+# ── out ─────────────────────────────────────────────────────────────────────────────────────────
+
+
+class PromptDetails(Struct, frozen=True):
+    cached_tokens: int
+
+
+class CompletionDetails(Struct, frozen=True):
+    reasoning_tokens: int
+
+
+class Tokens(Struct, frozen=True):
+    prompt_tokens: int
+    completion_tokens: int
+    total_tokens: int
+    prompt_tokens_details: PromptDetails
+    completion_tokens_details: CompletionDetails
+
+
+class Said(Struct, frozen=True):
+    content: str
+    role: Literal["assistant"] = "assistant"
+    refusal: None = None
+
+
+class Choice(Struct, frozen=True):
+    message: Said
+    index: int = 0
+    finish_reason: Literal["stop"] = "stop"
+    logprobs: None = None
+
+
+class Completion(Struct, frozen=True, kw_only=True):
+    id: str
+    object: Literal["chat.completion"] = "chat.completion"
+    created: int
+    model: str
+    choices: tuple[Choice, ...]
+    usage: Tokens
+
+
+class Delta(Struct, frozen=True, omit_defaults=True):
+    role: str | None = None
+    content: str | None = None
+
+
+class ChunkChoice(Struct, frozen=True):
+    delta: Delta
+    index: int = 0
+    finish_reason: Literal["stop"] | None = None
+    logprobs: None = None
+
+
+class Chunk(Struct, frozen=True, kw_only=True):
+    id: str
+    object: Literal["chat.completion.chunk"] = "chat.completion.chunk"
+    created: int
+    model: str
+    choices: tuple[ChunkChoice, ...]
+
+
+class LastChunk(Chunk, frozen=True, kw_only=True):
+    usage: Tokens
+
+
+class Model(Struct, frozen=True, kw_only=True):
+    id: str
+    object: Literal["model"] = "model"
+    created: int
+    owned_by: str = "hermes"
+
+
+class Models(Struct, frozen=True):
+    data: tuple[Model, ...]
+    object: Literal["list"] = "list"

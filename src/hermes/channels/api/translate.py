@@ -1,0 +1,223 @@
+"""From a request to an Inbound. Pure: pictures are decoded here and put on the shelf elsewhere."""
+
+import base64
+import binascii
+import re
+from collections.abc import Callable, Iterator, Mapping
+from typing import Final
+
+import msgspec
+from msgspec import Struct
+
+from hermes.channels.api.manifest import PLATFORM, lane_of
+from hermes.channels.api.refusals import Unserved, wrong
+from hermes.channels.api.shapes import Asked, ImagePart, Message, RefusalPart, TextPart, ToolCall
+from hermes.core.ids import CallId, MessageId
+from hermes.core.messages import Address, Call, Inbound, Line, Media, Person, sound
+
+NAME_CHARS_MAX: Final = 255
+MESSAGES_MAX: Final = 4_000
+PICTURES_MAX: Final = 20
+PICTURE_TYPES: Final = ("image/png", "image/jpeg", "image/gif", "image/webp")
+SENDER: Final = Person(id=PLATFORM)
+
+_DATA_URL: Final = re.compile(r"data:([\w.+-]+/[\w.+-]+);base64,", re.ASCII | re.IGNORECASE)
+_VISIBLE: Final = re.compile(r"[!-~]([ -~]{0,253}[!-~])?", re.ASCII)
+_asked = msgspec.json.Decoder(Asked)
+
+
+class Picture(Struct, frozen=True):
+    content: bytes
+    media_type: str
+
+
+class Ticket(Struct, frozen=True, kw_only=True):
+    """What the headers say: in which lane, and which message it is."""
+
+    name: str
+    carried: bool  # the request carries the whole conversation; the lane is its own
+    id: MessageId
+    keyed: bool  # the client chose the id, so it can ask again
+
+
+def asked(body: bytes) -> Asked:
+    """Raises Unserved for what is no chat, and for what we would silently do otherwise."""
+    try:
+        request = _asked.decode(body)
+    except msgspec.ValidationError as error:
+        raise wrong(f"The request does not fit: {error}.", "invalid_request") from error
+    except (msgspec.DecodeError, UnicodeDecodeError) as error:
+        raise wrong(f"The body is not valid JSON: {error}.", "invalid_json") from error
+    if not 0 < len(request.messages) <= MESSAGES_MAX:
+        raise wrong(f"messages: send 1 to {MESSAGES_MAX:,} of them.", "invalid_request")
+    if problem := _unsupported(request):
+        raise wrong(problem, "unsupported_parameter")
+    return request
+
+
+def ticket(session: str | None, idempotency_key: str | None, new_id: Callable[[], str]) -> Ticket:
+    for header, value in (("X-Hermes-Session-Id", session), ("Idempotency-Key", idempotency_key)):
+        if value is not None and not _VISIBLE.fullmatch(value):
+            rule = f"has 1 to {NAME_CHARS_MAX} visible ASCII characters"
+            raise wrong(f"{header} {rule}.", "invalid_header")
+    return Ticket(
+        name=new_id() if session is None else session,
+        carried=session is None,
+        id=MessageId(new_id() if idempotency_key is None else idempotency_key),
+        keyed=idempotency_key is not None,
+    )
+
+
+def pictures(request: Asked, ticket: Ticket) -> Mapping[str, Picture]:
+    """The pictures that will be needed, by their URL."""
+    taken = request.messages if ticket.carried else (_last_said(request),)
+    urls = {part.image_url.url for message in taken for part in _images(message)}
+    if len(urls) > PICTURES_MAX:
+        raise wrong(f"A request may carry up to {PICTURES_MAX} images.", "too_many_images")
+    return {url: _picture(url) for url in urls}
+
+
+def inbound(request: Asked, ticket: Ticket, media: Mapping[str, Media], *, at: float) -> Inbound:
+    said = _last_said(request)
+    before: tuple[Line, ...] = ()
+    instructions = ""
+    if ticket.carried:
+        if request.messages[-1] is not said:
+            raise wrong("The last message must be the user's.", "invalid_request")
+        before = tuple(_lines(request.messages[:-1], ticket, media, at))
+        ours = (m for m in request.messages if m.role in ("system", "developer"))
+        instructions = "\n\n".join(text for text in map(_text, ours) if text.strip())
+    return Inbound(
+        id=ticket.id,
+        account=PLATFORM,
+        session=lane_of(ticket.name),
+        sender=SENDER,
+        address=Address(platform=PLATFORM, chat=ticket.name),
+        text=_text(said),
+        at=at,
+        media=_media(said, media),
+        before=before,
+        instructions=instructions,
+    )
+
+
+def _unsupported(request: Asked) -> str:
+    """What is asked for and cannot be had; silence about it would be a lie."""
+    if request.n is not None and request.n != 1:
+        return "n: there is one answer to a message; leave it out."
+    if request.tools or request.functions:
+        return "tools: Hermes uses its own tools and calls none of the client's; leave them out."
+    if request.response_format is not None and request.response_format.type != "text":
+        return "response_format: answers are text; ask for JSON in the message instead."
+    if any(kind != "text" for kind in request.modalities or ()):
+        return "modalities: answers are text."
+    if request.logprobs:
+        return "logprobs: they are not known here."
+    if request.stop:
+        return "stop: an answer is stored as the model gave it and is not cut; leave it out."
+    return ""
+
+
+def _last_said(request: Asked) -> Message:
+    for message in reversed(request.messages):
+        if message.role == "user":
+            return message
+    raise wrong("messages: there is none of the user's.", "invalid_request")
+
+
+def _lines(
+    messages: tuple[Message, ...], ticket: Ticket, media: Mapping[str, Media], at: float
+) -> Iterator[Line]:
+    """The conversation so far. The client's names of calls become ours: unique everywhere."""
+    ids: dict[str, CallId] = {}
+    made = 0
+    for message in messages:
+        text = _text(message)
+        match message.role:
+            case "user":
+                files = _media(message, media)
+                yield Line(role="user", text=text, at=at, sender=SENDER.id, media=files)
+            case "assistant":
+                calls = [
+                    _call(call, CallId(f"{ticket.name}-{made + n}"))
+                    for n, call in enumerate(message.tool_calls or (), start=1)
+                ]
+                made += len(calls)
+                named = zip(message.tool_calls or (), calls, strict=True)
+                ids |= {theirs.id: ours.id for theirs, ours in named}
+                yield Line(role="assistant", text=text, at=at, calls=tuple(calls))
+            case "tool":
+                name = message.tool_call_id or ""
+                if name not in ids:
+                    raise wrong(f"messages: no call has the id “{name[:80]}”.", "invalid_request")
+                yield Line(role="tool", text=text, at=at, call=ids[name])
+            case _:
+                continue
+
+
+def _call(call: ToolCall, id_: CallId) -> Call:
+    name = sound(call.function.name)
+    return Call(id=id_, tool=name, arguments=_object(call.function.arguments))
+
+
+def _text(message: Message) -> str:
+    content = message.content
+    if content is None or isinstance(content, str):
+        return sound(content or "")
+    texts: list[str] = []
+    for part in content:
+        match part:
+            case TextPart(text=text) | RefusalPart(refusal=text):
+                texts.append(text)
+            case ImagePart():
+                continue
+    return sound("\n".join(texts))
+
+
+def _images(message: Message) -> Iterator[ImagePart]:
+    content = message.content
+    if content is None or isinstance(content, str):
+        return
+    for part in content:
+        if isinstance(part, ImagePart):
+            if message.role != "user":
+                raise wrong("messages: only the user's may have images.", "invalid_request")
+            yield part
+
+
+def _media(message: Message, media: Mapping[str, Media]) -> tuple[Media, ...]:
+    return tuple(media[part.image_url.url] for part in _images(message))
+
+
+def _picture(url: str) -> Picture:
+    found = _DATA_URL.match(url)
+    if found is None:
+        raise wrong(_NOT_FETCHED, "invalid_image_url")
+    media_type = found.group(1).lower()
+    if media_type not in PICTURE_TYPES:
+        raise wrong(f"{media_type} is not one of {', '.join(PICTURE_TYPES)}.", "invalid_image_url")
+    try:
+        content = base64.b64decode(url[found.end() :], validate=True)
+    except (binascii.Error, ValueError) as error:
+        raise _broken(error) from error
+    return Picture(content, media_type)
+
+
+_NOT_FETCHED: Final = (
+    "Images are taken as data URLs (data:image/png;base64,…) only: nothing is fetched from "
+    "elsewhere on a client's word."
+)
+
+
+def _broken(error: Exception) -> Unserved:
+    return wrong(f"An image is not valid base64: {error}.", "invalid_image_url")
+
+
+def _object(arguments: str) -> str:
+    """A call's arguments are an object, always; what a client made of something else is kept."""
+    text = sound(arguments)
+    try:
+        msgspec.json.decode(text, type=dict[str, msgspec.Raw])
+    except msgspec.DecodeError:
+        return msgspec.json.encode({"arguments": text}).decode()
+    return text

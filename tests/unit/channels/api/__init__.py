@@ -1,0 +1,1 @@
+"""The api channel over a real socket, on the real engine."""

@@ -1,0 +1,183 @@
+"""The server: who gets in, what is too much, and how it begins and ends."""
+
+import asyncio
+import signal
+import socket
+from collections.abc import AsyncIterator
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from hermes.channels.api.front import BODY_BYTES_MAX, Front
+from hermes.channels.api.routes import table
+from hermes.channels.api.server import ApiChannel, bound_sockets
+from hermes.channels.api.settings import ApiSettings
+from hermes.core.channel import Door
+from hermes.core.errors import Misconfigured, StoreFull
+from hermes.core.messages import Inbound
+from hermes.core.store import Accepted
+from tests.doubles.door import house
+from tests.unit.channels.api.place import KEY, Puppet, client, said, served
+
+DOCS = Path(__file__).parents[4] / "docs"
+
+
+async def test_nothing_but_the_health_is_told_to_strangers(tmp_path: Path) -> None:
+    wrong = ["", "Bearer", "Bearer x", "Bearer wrong", f"Basic {KEY}", KEY, f"Bearer {KEY}x"]
+    async with served(tmp_path) as here, client(here.url) as stranger:
+        paths = [("GET", "/metrics"), ("GET", "/v1/models"), ("GET", "/nowhere")]
+        paths += [("POST", "/v1/chat/completions"), ("OPTIONS", "/v1/chat/completions")]
+        for method, path in paths:
+            for given in wrong:
+                response = await stranger.request(method, path, headers={"Authorization": given})
+                assert response.status_code == 401
+                error = response.json()["error"]
+                assert error["code"] == "invalid_api_key"
+                assert KEY not in response.text
+                assert response.headers["www-authenticate"] == "Bearer"
+                assert "access-control-allow-origin" not in response.headers
+        right = await stranger.get("/v1/models", headers={"authorization": f"bearer  {KEY}"})
+        assert right.status_code == 200
+
+
+async def test_every_error_has_the_same_shape(tmp_path: Path) -> None:
+    async with served(tmp_path) as here:
+        missing = await here.http.get("/v1/nowhere")
+        method = await here.http.delete("/v1/chat/completions")
+        head = await here.http.head("/health")
+    assert (missing.status_code, method.status_code, head.status_code) == (404, 405, 200)
+    for response, code in ((missing, "not_found"), (method, "method_not_allowed")):
+        assert set(response.json()["error"]) >= {"message", "type", "code"}
+        assert response.json()["error"]["code"] == code
+    assert method.headers["allow"] == "POST"
+
+
+async def test_a_body_that_is_too_large_is_refused_whether_it_says_so_or_not(
+    tmp_path: Path,
+) -> None:
+    async def chunks() -> AsyncIterator[bytes]:
+        for _ in range(BODY_BYTES_MAX // 1_000_000 + 2):
+            yield b"x" * 1_000_000
+
+    async with served(tmp_path) as here:
+        path = "/v1/chat/completions"
+        said_so = await here.http.post(path, content=b"x" * (BODY_BYTES_MAX + 1))
+        not_said = await here.http.post(path, content=chunks())
+        assert (await here.chat("hi")).status_code == 200
+    for response in (said_so, not_said):
+        assert response.status_code == 413
+        assert response.json()["error"]["code"] == "request_too_large"
+
+
+async def test_a_client_that_leaves_in_the_middle_of_its_request_disturbs_nobody(
+    tmp_path: Path,
+) -> None:
+    async with served(tmp_path) as here:
+        host, port = here.url.removeprefix("http://").split(":")
+        _, writer = await asyncio.open_connection(host, int(port))
+        head = f"POST /v1/chat/completions HTTP/1.1\r\nHost: x\r\nAuthorization: Bearer {KEY}\r\n"
+        writer.write(f"{head}Content-Length: 100\r\n\r\n{{".encode())
+        await writer.drain()
+        writer.close()
+        await writer.wait_closed()
+        assert (await here.chat("hi")).status_code == 200
+        assert len(await here.house.store.library.sessions(limit=5)) == 1
+
+
+async def test_a_store_that_takes_nothing_is_a_reason_to_come_back(tmp_path: Path) -> None:
+    """The disk is full when the message comes: nothing was accepted, and the client may repeat."""
+    channel = ApiChannel(ApiSettings(key=KEY, port=0), model="m")
+
+    class Full:
+        manifest = channel.manifest
+        render = channel.render
+        send = channel.send
+
+        async def listen(self, door: Door) -> None:
+            async def accept(_inbound: Inbound) -> Accepted:
+                raise StoreFull("no space left")
+
+            await channel.listen(replace(door, accept=accept))
+
+    async with house(tmp_path, Full()):
+        assert channel.bound is not None
+        url = f"http://127.0.0.1:{channel.bound[1]}"
+        async with client(url) as http:
+            headers = {"Authorization": f"Bearer {KEY}"}
+            response = await http.post("/v1/chat/completions", json=said("x"), headers=headers)
+    assert response.status_code == 503
+    assert response.json()["error"]["code"] == "store_unavailable"
+    assert response.headers["retry-after"]
+
+
+async def test_a_port_in_use_is_a_setting_to_be_changed() -> None:
+    with socket.create_server(("127.0.0.1", 0)) as taken:
+        port = taken.getsockname()[1]
+        with pytest.raises(Misconfigured) as caught:
+            await bound_sockets(ApiSettings(key=KEY, port=port))
+    assert caught.value.key == "platforms.api.port"
+    assert str(port) in str(caught.value)
+    assert f"hermes config set platforms.api.port {port + 1}" in str(caught.value)
+
+
+@pytest.mark.parametrize("host", ["no.such.host.invalid", "203.0.113.7"])
+async def test_a_host_that_is_not_ours_is_a_setting_to_be_changed(host: str) -> None:
+    with pytest.raises(Misconfigured) as caught:
+        await bound_sockets(ApiSettings(key=KEY, host=host, port=0))
+    assert caught.value.key == "platforms.api.host"
+
+
+async def test_a_name_is_bound_to_all_its_addresses() -> None:
+    with socket.create_server(("127.0.0.1", 0)) as found:
+        port = found.getsockname()[1]
+    sockets = await bound_sockets(ApiSettings(key=KEY, host="localhost", port=port))
+    try:
+        assert ("127.0.0.1", port) in [each.getsockname()[:2] for each in sockets]
+    finally:
+        for each in sockets:
+            each.close()
+
+
+async def test_the_process_keeps_its_signals(tmp_path: Path) -> None:
+    before = [signal.getsignal(each) for each in (signal.SIGINT, signal.SIGTERM)]
+    async with served(tmp_path):
+        assert [signal.getsignal(each) for each in (signal.SIGINT, signal.SIGTERM)] == before
+
+
+async def test_an_end_is_quick_and_frees_the_port(tmp_path: Path) -> None:
+    puppet = Puppet()
+    async with served(tmp_path, puppet) as here:
+        waiting = asyncio.create_task(here.chat("go"))
+        await puppet.next()
+        began = asyncio.get_running_loop().time()
+        here.house.listening.cancel()
+        await asyncio.wait({here.house.listening})
+        assert asyncio.get_running_loop().time() - began < 1.5
+        assert here.house.listening.cancelled()
+        assert (await waiting).status_code == 503
+        port = int(here.url.rpartition(":")[2])
+        for each in await bound_sockets(ApiSettings(key=KEY, port=port)):
+            each.close()
+
+
+async def test_nothing_wakes_up_while_nobody_asks(tmp_path: Path) -> None:
+    async with served(tmp_path) as here:
+        await here.http.get("/health")
+        await asyncio.sleep(0.2)
+        loop = asyncio.get_running_loop()
+        due = [timer.when() - loop.time() for timer in loop._scheduled if not timer.cancelled()]  # type: ignore[attr-defined]
+        assert min(due) > 0.9, "somebody polls faster than once a second"
+
+
+async def test_every_route_is_documented(tmp_path: Path) -> None:
+    async with served(tmp_path) as here:
+        routes = table(Front(door=here.house.door, model=""))
+    text = (DOCS / "API.md").read_text(encoding="utf-8")
+    paths = {route.path.replace(":path", "") for route in routes}
+    assert [path for path in sorted(paths) if f"{path}`" not in text] == []
+
+
+def test_nothing_is_ever_sent_because_people_come_for_their_replies() -> None:
+    manifest = ApiChannel(ApiSettings(key=KEY), model="m").manifest
+    assert (manifest.name, manifest.fetched, manifest.on_doubt) == ("api", True, "same_key")
