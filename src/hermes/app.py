@@ -17,7 +17,7 @@ from hermes.core.budget import Limits
 from hermes.core.channel import Channel, Command, Ear, Screen
 from hermes.core.errors import Misconfigured
 from hermes.core.ids import NodeId
-from hermes.core.messages import Address, Call, Effect, Inbound, Reply
+from hermes.core.messages import Address, Call, Effect, Origin, Reply
 from hermes.core.ports import Provider, Tool
 from hermes.core.signals import Emit
 from hermes.core.step import BusyMode, ResumeRules, Rules
@@ -29,6 +29,7 @@ from hermes.gateway.hearing import Hearing
 from hermes.gateway.intake import Intake
 from hermes.gateway.lanes import Lanes
 from hermes.gateway.live import Hub
+from hermes.gateway.mirror import Mirror
 from hermes.gateway.pace import Pace
 from hermes.gateway.plan import Planner
 from hermes.gateway.present import Present
@@ -39,8 +40,7 @@ from hermes.platforms import Platforms, platforms_of
 
 if TYPE_CHECKING:
     from hermes.channels.local.client import Attached
-    from hermes.providers.settings import ModelSettings
-    from hermes.settings import Fallback, Settings
+    from hermes.settings import Settings
 
 LANES_BYTES_MAX = 16_000_000
 LEASE_S = 15.0
@@ -109,14 +109,17 @@ def build(parts: Parts) -> Gateway:
         clock=parts.clock,
         pauses_s={manifest.name: manifest.pause_s for manifest in manifests},
     )
+    intake = Intake(
+        journal=parts.store.journal,
+        allowed=lambda inbound: _is_allowed(
+            parts, inbound.origin, inbound.address, inbound.sender.id
+        ),
+        new_id=new_id,
+        emit=hub.emit,
+    )
     return Gateway(
         store=parts.store,
-        intake=Intake(
-            journal=parts.store.journal,
-            allowed=lambda inbound: _is_allowed(parts, inbound),
-            new_id=new_id,
-            emit=hub.emit,
-        ),
+        intake=intake,
         worker=Worker(
             journal=parts.store.journal,
             agent=_agent(parts),
@@ -129,6 +132,7 @@ def build(parts: Parts) -> Gateway:
         ),
         delivery=Delivery(
             outbox=outbox,
+            mirror=Mirror(library=parts.store.library, accept=intake.accept, clock=parts.clock),
             channels=channels,
             screens=parts.screens,
             media=parts.media,
@@ -155,7 +159,7 @@ def _rules(parts: Parts, commands: Mapping[str, Command]) -> Rules:
         resume=parts.resume,
         busy=parts.busy,
         tells=frozenset(manifest.name for manifest in manifests if manifest.tells_waiting),
-        allowed=lambda turn: parts.allowed(turn.address, turn.sender),
+        allowed=lambda turn: _is_allowed(parts, turn.origin, turn.address, turn.sender),
     )
 
 
@@ -171,9 +175,9 @@ def _agent(parts: Parts) -> Agent:
     )
 
 
-def _is_allowed(parts: Parts, inbound: Inbound) -> bool:
+def _is_allowed(parts: Parts, origin: Origin, address: Address, sender: str) -> bool:
     """What is not said by a person comes from where the owner has let it in."""
-    return inbound.origin != "person" or parts.allowed(inbound.address, inbound.sender.id)
+    return origin != "person" or parts.allowed(address, sender)
 
 
 @asynccontextmanager
@@ -263,6 +267,7 @@ def serving(
 async def _parts(
     home: Path, settings: "Settings", platforms: Platforms, workdir: Path
 ) -> AsyncIterator[Parts]:
+    from hermes.models import Models
     from hermes.stores.media import FileShelf
     from hermes.terminals.local import LocalTerminal
 
@@ -300,67 +305,6 @@ async def _parts(
             await models.aclose()
             await terminal.sweep()  # of old output, after the answer; what runs goes on
             await terminal.close()
-
-
-class Models:
-    """The model of the settings, and those that sessions were told to use instead."""
-
-    def __init__(self, settings: "Settings") -> None:
-        self._settings = settings
-        self._others: dict[str, Provider] = {}
-        self.first = model_provider(settings)
-
-    def name(self, said: str) -> str:
-        """What /model was told, as a name that `provider` takes. Raises Misconfigured."""
-        from hermes.providers.catalogue import chosen
-
-        model = chosen(said, _model_settings(self._settings))
-        name = f"{model.provider}:{model.name}"
-        self.provider(name)
-        return name
-
-    def provider(self, name: str) -> Provider:
-        from hermes.providers.build import build as build_provider
-        from hermes.providers.catalogue import chosen
-
-        if name not in self._others:
-            model = chosen(name, _model_settings(self._settings))
-            self._others[name] = build_provider(model, self._settings.secrets)
-        return self._others[name]
-
-    async def aclose(self) -> None:
-        for provider in (self.first, *self._others.values()):
-            await provider.aclose()
-
-
-def model_provider(settings: "Settings") -> Provider:
-    """The model of the settings, with its fallbacks. Raises Misconfigured."""
-    from hermes.providers.build import build as build_provider
-
-    return build_provider(_model_settings(settings), settings.secrets)
-
-
-def _model_settings(settings: "Settings") -> "ModelSettings":
-    from hermes.providers.settings import ModelSettings, Timeouts
-
-    def model(one: "Fallback", fallbacks: Sequence["Fallback"] = ()) -> ModelSettings:
-        return ModelSettings(
-            provider=one.provider,
-            name=one.name,
-            base_url=one.base_url,
-            api_key=one.api_key,
-            context_length=one.context_length,
-            timeouts=Timeouts(
-                connect_s=one.timeouts.connect_s,
-                first_token_s=one.timeouts.first_token_s,
-                silence_s=one.timeouts.silence_s,
-            ),
-            headers=one.headers,
-            body=one.extra_body,
-            fallback=tuple(model(other) for other in fallbacks),
-        )
-
-    return model(settings.model, settings.model.fallbacks)
 
 
 def _tools(terminal: Terminal, settings: "Settings", workdir: Path) -> Sequence[Tool]:

@@ -46,7 +46,7 @@ def platforms_of(home: Path, settings: Settings) -> Platforms:
             raise Misconfigured(f"platforms.{name}", "there is no such platform", fix)
         if raw.get("enabled", True) is not False:
             _PLATFORMS[name](platforms, home, settings, raw)
-    if (home / "hooks").is_dir():
+    if any((home / "hooks").glob("*/HOOK.yaml")):
         hooks = Hooks(home / "hooks", home=home, environ=os.environ, python=sys.executable)
         platforms.ears.append(hooks)
     return platforms

@@ -25,8 +25,8 @@ from hermes.core.ports import (
     ToolSpec,
 )
 from hermes.core.session import Session, Turn, call_id
-from hermes.core.store import MediaShelf
 from hermes.core.signals import Glimpse, Watch
+from hermes.core.store import MediaShelf
 from hermes.core.transcript import LOST, request_lines
 
 RESULT_CHARS_MAX = 200_000  # tools bound their own output; this bounds a tool that does not

@@ -10,12 +10,13 @@ from pathlib import Path
 
 import apsw
 
-from hermes.app import model_provider, store_only
+from hermes.app import store_only
 from hermes.cli.command import Shown
 from hermes.cli.errors import DONE, FAILED
 from hermes.cli.place import Place
 from hermes.cli.restore import STAGING
 from hermes.core.errors import HermesError, Misconfigured
+from hermes.models import model_provider
 from hermes.settings import Settings, survey
 from hermes.settings.home import CONFIG, DATABASE
 

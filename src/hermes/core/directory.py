@@ -11,6 +11,7 @@ from hermes.core.store import ChatRow, Home
 
 HOME = "home"
 LISTED_MAX = 20
+MIRRORED = "mirrored"  # label of a relay that the chat has got already
 
 
 class Target(Struct, frozen=True):

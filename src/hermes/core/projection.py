@@ -10,9 +10,10 @@ from msgspec import Struct
 
 from hermes.core import events as e
 from hermes.core.codec import encode, kind_of
+from hermes.core.fold import fold
 from hermes.core.ids import SessionId, SessionKey, TurnId
 from hermes.core.messages import Address, Line, Reply
-from hermes.core.session import Session, fold
+from hermes.core.session import Session
 from hermes.core.transcript import rows
 
 TurnState = Literal["running", "asking", "answered", "failed", "stopped", "parked"]

@@ -13,6 +13,7 @@ from hermes.core.errors import ChannelBusy, ChannelDown, ChannelRefused
 from hermes.core.ids import NodeId, SessionKey
 from hermes.core.messages import Media, Reply
 from hermes.core.store import MediaShelf, Outbox, OutboxRow
+from hermes.gateway.mirror import Mirror
 from hermes.gateway.pace import Pace
 
 ROWS_MAX = 200
@@ -37,6 +38,7 @@ def joined(parts: Sequence[Flushed]) -> Flushed:
 @dataclass(kw_only=True)
 class Delivery:
     outbox: Outbox
+    mirror: Mirror
     channels: Mapping[str, Channel]
     screens: Mapping[str, Screen]
     media: MediaShelf
@@ -105,6 +107,7 @@ class Delivery:
             await self.outbox.failed(reply.id, str(refused), not_before=0, abandon=True)
             flushed.abandoned.append((reply, str(refused)))
             return True
+        await self.mirror.reflect(reply)
         await self.outbox.delivered(reply.id, receipt, at=self.clock())
         return True
 

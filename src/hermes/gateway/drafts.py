@@ -136,10 +136,9 @@ class Drafts:
         deadline = asyncio.get_running_loop().time() + seconds
         while not sketch.over and (left := deadline - asyncio.get_running_loop().time()) > 0:
             sketch.bell.clear()
-            try:
-                await asyncio.wait_for(sketch.bell.wait(), left)
-            except TimeoutError:
-                return
+            with contextlib.suppress(TimeoutError):
+                async with asyncio.timeout(left):
+                    await sketch.bell.wait()
 
 
 def _takes_place(reply: Reply, sketch: Sketch) -> bool:

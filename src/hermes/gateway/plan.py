@@ -12,10 +12,12 @@ from msgspec.structs import replace
 from hermes.core import events as e
 from hermes.core import step as s
 from hermes.core.channel import Command, Obeyed, Order
+from hermes.core.directory import MIRRORED
 from hermes.core.errors import Refused
+from hermes.core.fold import fold
 from hermes.core.ids import ReplyId, SessionId, TurnId
 from hermes.core.messages import Call, Effect, Inbound, Outcome, Reply, ReplyKind
-from hermes.core.session import Session, fold, ref
+from hermes.core.session import Session, ref
 from hermes.core.transcript import LOST
 from hermes.gateway.present import Present
 
@@ -185,8 +187,8 @@ def obeyed(order: Order, result: Obeyed) -> tuple[e.Event, ...]:
 
 def _relayed(session: Session, inbound: Inbound, at: float) -> e.MessageRelayed:
     reply = _to(session, inbound, ReplyId(f"{ref(inbound)}/0"), inbound.text)
-    reply = replace(reply, media=inbound.media)
-    return e.MessageRelayed(ref(inbound), inbound.text, at, (reply,))
+    replies = () if MIRRORED in inbound.labels else (replace(reply, media=inbound.media),)
+    return e.MessageRelayed(ref(inbound), inbound.text, at, replies)
 
 
 def _to(session: Session, inbound: Inbound, id_: ReplyId, text: str) -> Reply:

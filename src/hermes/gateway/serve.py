@@ -113,7 +113,8 @@ class Serving:
         await interrupt([*late, *(lane for lane in engine.lanes.working() if lane not in late)])
         await self.drafts.close()
         try:
-            await asyncio.wait_for(self._flush(self.manifests), LAST_WORDS_S)
+            async with asyncio.timeout(LAST_WORDS_S):
+                await self._flush(self.manifests)
         except TimeoutError:
             log.warning("some replies are sent after the next start")
 
@@ -133,7 +134,8 @@ class Serving:
         """A platform is there. What is left over for it goes out first, then its turns go on
         (C52); but a slow chat does not hold up the others for ever."""
         try:
-            await asyncio.wait_for(self._flush([platform]), SWEEP_S)
+            async with asyncio.timeout(SWEEP_S):
+                await self._flush([platform])
         except TimeoutError:
             log.warning("%s: old replies are still being sent; turns go on meanwhile", platform)
         except StoreFailed as failure:
@@ -193,7 +195,8 @@ class Serving:
             now = self.engine.present.clock()
             wait_s = min(max(again_at - now, 0.05), WAKE_S) if again_at else WAKE_S
             with contextlib.suppress(TimeoutError):
-                await asyncio.wait_for(self.engine.outgoing.wait(), wait_s)
+                async with asyncio.timeout(wait_s):
+                    await self.engine.outgoing.wait()
 
     def _sent(self, task: "asyncio.Task[Flushed]") -> None:
         """There may be more, or something to try again, or to tell."""

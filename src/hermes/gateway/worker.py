@@ -13,10 +13,11 @@ from hermes.agent.loop import Agent
 from hermes.core.channel import Desk, Obeyed
 from hermes.core.errors import HermesError, Refused, StoreBusy, StoreFull
 from hermes.core.events import Event
+from hermes.core.fold import fold_all
 from hermes.core.ids import NodeId, TurnId
 from hermes.core.ports import Bench
 from hermes.core.projection import Commit, commit_of
-from hermes.core.session import fold_all, ref
+from hermes.core.session import ref
 from hermes.core.signals import Emit, Glimpse, Recorded, Signal, Watch
 from hermes.core.step import AskModel, Postpone, Rest, Wait
 from hermes.core.store import Claim, Fence, Journal

@@ -9,8 +9,9 @@ from hermes.core import events as e
 from hermes.core import step as s
 from hermes.core.codec import decode_session, encode
 from hermes.core.errors import Refused
+from hermes.core.fold import fold
 from hermes.core.messages import Outcome
-from hermes.core.session import Asking, Idle, Running, Suspended, fold
+from hermes.core.session import Asking, Idle, Running, Suspended
 from hermes.core.transcript import LOST, spoken
 from tests.unit.core.life import Life
 from tests.unit.core.strict import faults

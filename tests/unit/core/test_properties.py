@@ -8,9 +8,10 @@ from hermes.core import events as e
 from hermes.core import step as s
 from hermes.core.codec import decode_event, decode_session, encode
 from hermes.core.errors import Refused
+from hermes.core.fold import fold, line_count
 from hermes.core.messages import Call, Effect, Line
 from hermes.core.projection import commit_of
-from hermes.core.session import Session, fold, line_count, ref
+from hermes.core.session import Session, ref
 from hermes.core.transcript import request_lines, rows
 from tests.unit.core.strategies import KEY, events, inbound
 from tests.unit.core.strict import faults

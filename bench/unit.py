@@ -1,0 +1,69 @@
+"""The unit: what one turn cannot do without, with the same libraries and nothing else.
+
+    python -m bench.unit MODEL_PORT FOLDER
+
+An HTTP exchange in (uvicorn, starlette) and one out (httpx2), their JSON read and written, and one
+commit in a batch with the others. Prints its port.
+"""
+
+import asyncio
+import socket
+import sys
+import time
+from pathlib import Path
+
+import httpx2
+import msgspec
+import uvicorn
+from starlette.applications import Starlette
+from starlette.requests import Request
+from starlette.responses import Response
+from starlette.routing import Route
+
+from hermes.core.ids import MessageId, SessionId, session_key
+from hermes.core.messages import Address, Inbound, Person
+from hermes.stores.sqlite import open_sqlite
+
+PROMPT = "You are a personal assistant. " * 20
+
+
+async def main(model: str, folder: Path) -> None:
+    store = await open_sqlite(folder / "unit.db", clock=time.time)
+    limits = httpx2.Limits(max_connections=1000, max_keepalive_connections=1000)
+    http = httpx2.AsyncClient(limits=limits, timeout=60.0)
+    ids = iter(range(10**9))
+
+    async def turn(request: Request) -> Response:
+        body = msgspec.json.decode(await request.body())
+        said = body["messages"][-1]["content"]
+        lines = [{"role": "system", "content": PROMPT}, {"role": "user", "content": said}]
+        asked = msgspec.json.encode({"model": "m", "messages": lines, "stream": True})
+        url = f"http://127.0.0.1:{model}/v1/chat/completions"
+        answer = (await http.post(url, content=asked)).content
+        events = [msgspec.json.decode(line[6:]) for line in answer.split(b"\n\n")[:-2]]
+        deltas = [event["choices"][0]["delta"] for event in events if event["choices"]]
+        text = "".join(delta.get("content", "") for delta in deltas)
+        inbound = Inbound(
+            id=MessageId(str(next(ids))),
+            account="unit",
+            session=session_key("unit", "dm", request.headers["x-hermes-session-id"]),
+            sender=Person(id="unit"),
+            address=Address(platform="unit", chat="unit"),
+            text=text,
+            at=time.time(),
+        )
+        await store.journal.accept(inbound, opens=SessionId("unit"))
+        message = {"role": "assistant", "content": text}
+        whole = {"choices": [{"index": 0, "message": message, "finish_reason": "stop"}]}
+        return Response(msgspec.json.encode(whole), media_type="application/json")
+
+    listening = socket.socket()
+    listening.bind(("127.0.0.1", 0))
+    app = Starlette(routes=[Route("/v1/chat/completions", turn, methods=["POST"])])
+    config = uvicorn.Config(app, log_config=None, access_log=False, lifespan="off")
+    print(listening.getsockname()[1], flush=True)  # noqa: T201
+    await uvicorn.Server(config).serve(sockets=[listening])
+
+
+if __name__ == "__main__":
+    asyncio.run(main(sys.argv[1], Path(sys.argv[2])))

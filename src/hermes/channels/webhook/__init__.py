@@ -1,0 +1,1 @@
+"""Signed events of other programs: each becomes a turn, once."""

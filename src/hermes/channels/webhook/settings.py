@@ -1,0 +1,157 @@
+"""`platforms.webhook` as values: which routes there are, how each is signed, where answers go."""
+
+import difflib
+import re
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field
+from typing import Annotated, Literal, TypeVar
+
+import msgspec
+from msgspec import Meta, Struct
+
+from hermes.core.errors import Misconfigured
+from hermes.core.messages import Address
+
+HERE = "platforms.webhook"
+PROMPT_CHARS_MAX = 20_000
+PLACEHOLDERS_MAX = 100
+ROUTES_MAX = 1_000
+PLACEHOLDER = re.compile(r"\{([A-Za-z_][\w-]*(?:\.[\w-]+)*)\}", re.ASCII)
+ROUTE_NAME = re.compile(r"[a-z0-9][a-z0-9_-]{0,63}")
+TARGET = re.compile(r"([a-z][a-z0-9_-]*):([^:\s]+)(?::([^:\s]+))?")
+
+Signature = Literal["hermes", "github", "plain"]
+Lane = Literal["event", "route"]
+S = TypeVar("S", bound=Struct)
+
+
+@dataclass(frozen=True, kw_only=True)
+class Route:
+    """One address for events. The secret does not show itself."""
+
+    name: str
+    secret: str = field(repr=False)
+    signature: Signature = "hermes"
+    prompt: str = "{body}"
+    deliver: Address | Literal["home"]
+    session: Lane = "event"
+
+
+@dataclass(frozen=True, kw_only=True)
+class WebhookSettings:
+    host: str
+    port: int
+    routes: Mapping[str, Route]
+
+
+class _Platform(Struct, forbid_unknown_fields=True):
+    enabled: bool = True
+    host: str = "127.0.0.1"
+    port: Annotated[int, Meta(ge=0, le=65535)] = 8644
+    routes: dict[str, object] = {}
+
+
+class _Route(Struct, forbid_unknown_fields=True):
+    secret: str = ""
+    signature: Signature = "hermes"
+    prompt: str = "{body}"
+    deliver: str = ""
+    session: Lane = "event"
+
+
+_FIXES = {
+    "enabled": "Write true or false",
+    "host": 'Write an address in quotes: host: "127.0.0.1"',
+    "port": "Write a whole number, 0 to 65535",
+    "routes": "Write one section for each route below routes:",
+    "secret": 'Put it in quotes: secret: "…"',
+    "signature": "Write hermes, github or plain",
+    "prompt": 'Write a text in quotes: prompt: "{body}"',
+    "deliver": 'Write "telegram:12345", "home", or "" for nowhere',
+    "session": "Write event (a lane for each event) or route (one lane for all)",
+}
+
+
+def webhook_settings(raw: Mapping[str, object], secrets: Mapping[str, str]) -> WebhookSettings:
+    """Raises Misconfigured for the first thing that is wrong."""
+    platform = _converted(raw, _Platform, HERE)
+    if not platform.routes:
+        fix = "Add one: platforms.webhook.routes.NAME.prompt, and its secret"
+        raise Misconfigured(f"{HERE}.routes", "there is no route", fix)
+    if len(platform.routes) > ROUTES_MAX:
+        raise Misconfigured(f"{HERE}.routes", f"more than {ROUTES_MAX} routes", "Remove some")
+    routes = {name: _route(name, section, secrets) for name, section in platform.routes.items()}
+    return WebhookSettings(host=platform.host, port=platform.port, routes=routes)
+
+
+def secret_name(route: str) -> str:
+    """The name under which a route's secret may stand in .env."""
+    return f"WEBHOOK_{re.sub('[^A-Z0-9]', '_', route.upper())}_SECRET"
+
+
+def _route(name: str, raw: object, secrets: Mapping[str, str]) -> Route:
+    key = f"{HERE}.routes.{name}"
+    if not ROUTE_NAME.fullmatch(name):
+        fix = "Use up to 64 small letters, digits, - and _"
+        raise Misconfigured(key, "is no name for a route", fix)
+    if not isinstance(raw, Mapping):
+        raise Misconfigured(key, "is not a section of keys and values", _FIXES["routes"])
+    section = _converted(raw, _Route, key)
+    secret = section.secret.strip() or secrets.get(secret_name(name), "").strip()
+    if not secret:
+        fix = f"Run: hermes config set {secret_name(name)} -"
+        raise Misconfigured(f"{key}.secret", "a route needs a secret to check signatures", fix)
+    _check_prompt(f"{key}.prompt", section.prompt)
+    return Route(
+        name=name,
+        secret=secret,
+        signature=section.signature,
+        prompt=section.prompt,
+        deliver=_target(name, section.deliver.strip()),
+        session=section.session,
+    )
+
+
+def _check_prompt(key: str, prompt: str) -> None:
+    if not prompt.strip():
+        raise Misconfigured(key, "is empty", 'Write a text, or "{body}" for the event itself')
+    if len(prompt) > PROMPT_CHARS_MAX or len(PLACEHOLDER.findall(prompt)) > PLACEHOLDERS_MAX:
+        limits = f"{PROMPT_CHARS_MAX:,} characters and {PLACEHOLDERS_MAX} placeholders"
+        raise Misconfigured(key, f"is longer than {limits}", "Make it shorter")
+
+
+def _target(route: str, written: str) -> Address | Literal["home"]:
+    if not written:
+        return Address(platform="webhook", chat=route)
+    if written == "home":
+        return "home"
+    found = TARGET.fullmatch(written)
+    if found is None:
+        key = f"{HERE}.routes.{route}.deliver"
+        raise Misconfigured(key, f"“{written[:40]}” is no address", _FIXES["deliver"])
+    platform, chat, thread = found.groups(default="")
+    return Address(platform=platform, chat=chat, thread=thread)
+
+
+def _converted(raw: Mapping[str, object], shape: type[S], key: str) -> S:
+    known = shape.__struct_fields__
+    for name in raw:
+        if name not in known:
+            raise Misconfigured(f"{key}.{name}", "there is no such setting", _meant(name, known))
+    given = {name: value for name, value in raw.items() if value is not None}
+    try:
+        return msgspec.convert(given, shape, strict=True)
+    except msgspec.ValidationError as wrong:
+        problem, _, place = str(wrong).partition(" - at `$.")
+        name = re.split(r"[^\w]", place)[0]
+        raise Misconfigured(f"{key}.{name}", _unquoted(problem), _FIXES[name]) from None
+
+
+def _unquoted(problem: str) -> str:
+    """Without the value, which may be a secret."""
+    return "is not one of its values" if problem.startswith("Invalid enum") else problem
+
+
+def _meant(name: str, known: Iterable[str]) -> str:
+    near = difflib.get_close_matches(name, list(known), n=1)
+    return f"Did you mean {near[0]}?" if near else f"There are: {', '.join(known)}"

@@ -1,0 +1,155 @@
+"""From an HTTP request to an Inbound: is it signed, which delivery is it, what is it to say?
+
+Pure. Nothing of an event is believed before its signature is; all of it is labelled untrusted.
+"""
+
+import hashlib
+import hmac
+import re
+from collections.abc import Mapping
+
+import msgspec
+from msgspec import Struct
+
+from hermes.channels.webhook.settings import PLACEHOLDER, Route
+from hermes.core.ids import MessageId, SessionKey, session_key
+from hermes.core.messages import Address, Inbound, Person, sound
+
+WINDOW_S = 300.0
+DELIVERY = re.compile(r"[!-~]{1,200}")
+TIMESTAMP = re.compile(r"[0-9]{1,12}")
+FIELD_CHARS_MAX = 8_000
+BODY_CHARS_MAX = 40_000
+TEXT_CHARS_MAX = 60_000
+
+
+class Signed(Struct, frozen=True):
+    """It comes from somebody who has the secret. `dated`: the signature holds for a while only."""
+
+    delivery: str
+    signature: str
+    dated: bool = False
+
+
+class Refusal(Struct, frozen=True):
+    """The HTTP status, and what the sender can do about it."""
+
+    status: int
+    why: str
+
+
+def verified(
+    route: Route, headers: Mapping[str, str], body: bytes, *, now: float
+) -> Signed | Refusal:
+    """`headers` by their small names."""
+    match route.signature:
+        case "hermes":
+            return _dated(route, headers, body, now)
+        case "github":
+            given, name = headers.get("x-hub-signature-256", ""), "x-github-delivery"
+            return _undated(route, given, headers.get(name, "") or digest(body), body)
+        case "plain":
+            given, delivery = headers.get("x-hermes-signature", ""), headers.get("x-delivery-id")
+            return _undated(route, given, delivery or "", body)
+
+
+def signature(secret: str, content: bytes) -> str:
+    return "sha256=" + hmac.new(secret.encode(), content, hashlib.sha256).hexdigest()
+
+
+def digest(content: bytes) -> str:
+    return "sha256:" + hashlib.sha256(content).hexdigest()
+
+
+def _dated(route: Route, headers: Mapping[str, str], body: bytes, now: float) -> Signed | Refusal:
+    written = headers.get("x-hermes-timestamp", "")
+    given = headers.get("x-hermes-signature", "")
+    if not TIMESTAMP.fullmatch(written):
+        return Refusal(401, "X-Hermes-Timestamp must be the time in whole seconds since 1970")
+    content = f"{written}.".encode() + body
+    if not _equal(signature(route.secret, content), given):
+        return Refusal(401, "X-Hermes-Signature does not fit the time, the body and the secret")
+    if abs(now - int(written)) > WINDOW_S:
+        return Refusal(401, f"X-Hermes-Timestamp is more than {WINDOW_S:.0f} seconds off")
+    delivery = headers.get("x-hermes-delivery", "") or digest(content)
+    return _identified(Signed(delivery, given, dated=True))
+
+
+def _undated(route: Route, given: str, delivery: str, body: bytes) -> Signed | Refusal:
+    if not _equal(signature(route.secret, body), given):
+        return Refusal(401, "the signature does not fit the body and the secret")
+    return _identified(Signed(delivery, given))
+
+
+def _identified(signed: Signed) -> Signed | Refusal:
+    if DELIVERY.fullmatch(signed.delivery):
+        return signed
+    return Refusal(400, "a delivery needs an id of its own: 1 to 200 plain characters")
+
+
+def _equal(expected: str, given: str) -> bool:
+    return hmac.compare_digest(expected.encode(), given.lower().encode("utf-8", "replace"))
+
+
+def prompt_text(template: str, body: bytes) -> str:
+    """The template with its placeholders filled, once: what is filled in is not read again."""
+    raw = body.decode("utf-8", "replace")
+    fields = _parsed(body)
+
+    def filled(found: re.Match[str]) -> str:
+        if found[1] == "body":
+            return _cut(raw, BODY_CHARS_MAX)
+        return _cut(_shown(_at(fields, found[1])), FIELD_CHARS_MAX)
+
+    return _cut(sound(PLACEHOLDER.sub(filled, template)), TEXT_CHARS_MAX)
+
+
+def inbound_of(
+    route: Route, signed: Signed, body: bytes, *, address: Address, at: float
+) -> Inbound:
+    """It waits behind what its lane is doing: an event is no reason to interrupt another."""
+    return Inbound(
+        id=MessageId(signed.delivery),
+        account=f"webhook:{route.name}",
+        session=_lane(route, signed),
+        sender=Person(id=f"webhook:{route.name}"),
+        address=address,
+        text=prompt_text(route.prompt, body),
+        at=at,
+        origin="webhook",
+        labels=("untrusted",),
+        waits=True,
+    )
+
+
+def _lane(route: Route, signed: Signed) -> SessionKey:
+    own = signed.delivery if route.session == "event" else ""
+    return session_key("webhook", "dm", route.name, own)
+
+
+def _parsed(body: bytes) -> object:
+    try:
+        return msgspec.json.decode(body)
+    except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):
+        return None
+
+
+def _at(value: object, path: str) -> object:
+    for name in path.split("."):
+        if isinstance(value, dict):
+            value = value.get(name)
+        elif isinstance(value, list) and name.isdecimal() and int(name) < len(value):
+            value = value[int(name)]
+        else:
+            return None
+    return value
+
+
+def _shown(value: object) -> str:
+    if value is None:
+        return ""
+    return value if isinstance(value, str) else msgspec.json.encode(value).decode()
+
+
+def _cut(text: str, most: int) -> str:
+    return text if len(text) <= most else text[: most - 1] + "…"

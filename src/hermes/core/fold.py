@@ -1,0 +1,298 @@
+"""How each event changes a session. `fold` is the only way to make one."""
+
+from collections.abc import Callable, Iterable
+from functools import reduce
+from typing import Any
+
+from msgspec.structs import replace
+
+from hermes.core import events as e
+from hermes.core.errors import Refused
+from hermes.core.ids import CallId, TurnId
+from hermes.core.messages import Inbound
+from hermes.core.session import (
+    Asking,
+    Idle,
+    Mark,
+    Running,
+    Session,
+    Stage,
+    Suspended,
+    Track,
+    Turn,
+    call_id,
+    ref,
+)
+
+
+def fold_all(session: Session, events: Iterable[e.Event]) -> Session:
+    return reduce(fold, events, session)
+
+
+def fold(session: Session, event: e.Event) -> Session:
+    """The session after this event. Raises Refused when the event does not fit."""
+    after = _FOLDS[type(event)](session, event)
+    added = line_count(session, event)
+    return replace(after, position=session.position + 1, rows=after.rows + added)
+
+
+def line_count(session: Session, event: e.Event) -> int:
+    """How many transcript rows the event adds (`transcript.rows` makes them)."""
+    match event:
+        case e.TurnStarted(messages=messages) | e.TurnResumed(messages=messages):
+            taken = [inbound for inbound in session.waiting if ref(inbound) in messages]
+            return sum(1 + len(inbound.before) for inbound in taken)
+        case e.ModelAnswered() | e.CallEnded() | e.TurnSteered() | e.MessageRelayed():
+            return 1
+        case e.QuestionAnswered(granted=granted, text=text):
+            return int(bool(text) or not granted)
+        case _:
+            return 0
+
+
+def _received(session: Session, event: e.MessageReceived) -> Session:
+    first = session.id or event.opens
+    view = session.view if session.view.spans else e.View((e.Span(first),))
+    return replace(session, id=first, view=view, waiting=(*session.waiting, event.inbound))
+
+
+def _command(session: Session, event: e.CommandRun) -> Session:
+    return _taken_out(session, (event.message,))
+
+
+def _relayed(session: Session, event: e.MessageRelayed | e.TurnSteered) -> Session:
+    _taken(session, (event.message,))
+    return _taken_out(session, (event.message,))
+
+
+def _told(session: Session, event: e.PersonTold) -> Session:
+    if event.messages:
+        _taken(session, event.messages)
+    return replace(session, told=tuple(dict.fromkeys((*session.told, *event.messages))))
+
+
+def _draft(session: Session, event: e.DraftShown) -> Session:
+    return _with(session, replace(_running(session, event.turn), draft=event.receipt))
+
+
+def _started(session: Session, event: e.TurnStarted) -> Session:
+    _demand(isinstance(session.phase, Idle), "a turn is open already")
+    taken = _taken(session, event.messages)
+    turn = Turn(
+        id=event.turn,
+        address=taken[-1].address,
+        epoch=event.epoch,
+        started_at=event.at,
+        first=session.position + 1,
+        sender=taken[-1].sender.id,
+        origin=taken[-1].origin,
+    )
+    instructions = next((i.instructions for i in reversed(taken) if i.instructions), "")
+    facts = {**session.facts, "instructions": instructions} if instructions else session.facts
+    return replace(
+        _taken_out(session, event.messages),
+        phase=Running(turn),
+        runs=session.runs + 1,
+        facts=facts,
+    )
+
+
+def _marked(session: Session, event: e.TurnMarked) -> Session:
+    """A suspended session is never marked; a mark that no run has answered yet is kept (C11)."""
+    _current(session, event.turn)
+    phase = session.phase
+    if not isinstance(phase, Running | Asking):
+        raise Refused("only an open turn can be marked")
+    if phase.mark is not None and phase.mark != phase.turn.resumed:
+        return session
+    queued = tuple(ref(inbound) for inbound in session.waiting)
+    mark = Mark(reason=event.reason, at=event.at, queued=queued)
+    return replace(session, phase=replace(phase, mark=mark))
+
+
+def _resumed(session: Session, event: e.TurnResumed) -> Session:
+    """From suspension too: that is a person's retry, and starts the count again."""
+    turn = _current(session, event.turn)
+    _demand(not isinstance(session.phase, Asking), "a parked turn goes on by its answer")
+    taken = _taken(session, event.messages) if event.messages else ()
+    why = session.mark or Mark(reason="restart_interrupted", at=event.at)
+    turn = replace(
+        turn,
+        epoch=event.epoch,
+        runs=turn.runs + 1,
+        resumed=why,
+        joined=bool(taken),
+        address=taken[-1].address if taken else turn.address,
+        sender=taken[-1].sender.id if taken else turn.sender,
+    )
+    retried = isinstance(session.phase, Suspended)
+    return replace(
+        _taken_out(session, event.messages),
+        phase=Running(turn, session.mark),
+        runs=1 if retried else session.runs + 1,
+    )
+
+
+def _steered(session: Session, event: e.TurnSteered) -> Session:
+    _current(session, event.turn)
+    return _relayed(session, event)
+
+
+def _answered(session: Session, event: e.ModelAnswered) -> Session:
+    turn = _running(session, event.turn)
+    _demand(all(t.stage is Stage.ENDED for t in turn.tracks), "calls are still open")
+    _demand(turn.answer is None, "the turn has its answer")
+    ids = tuple(call_id(turn, n) for n in range(1, len(event.calls) + 1))
+    _demand(ids == tuple(call.id for call in event.calls), "a call's id is not its place")
+    turn = replace(
+        turn,
+        tracks=tuple(Track(call=call) for call in event.calls),
+        answer=None if event.calls else event.text,
+        steps=turn.steps + 1,
+        calls=turn.calls + len(event.calls),
+        tokens=turn.tokens + event.usage.input + event.usage.output,
+    )
+    return replace(_with(session, turn), unread=())
+
+
+def _asked(session: Session, event: e.QuestionAsked) -> Session:
+    turn = _running(session, event.turn)
+    turn = _moved(replace(turn, draft=""), event.call, (Stage.INTENDED,), stage=Stage.ASKED)
+    return replace(session, phase=Asking(turn, event.call, event.at, session.mark))
+
+
+def _question_answered(session: Session, event: e.QuestionAnswered) -> Session:
+    phase = session.phase
+    _demand(isinstance(phase, Asking) and phase.call == event.call, "nobody asked that")
+    stage = Stage.ENDED if event.text or not event.granted else Stage.ALLOWED
+    turn = _moved(_current(session, event.turn), event.call, (Stage.ASKED,), stage=stage)
+    turn = replace(turn, epoch=event.epoch)
+    return replace(session, phase=Running(turn, session.mark))
+
+
+def _call_started(session: Session, event: e.CallStarted) -> Session:
+    turn = _running(session, event.turn)
+    may = (Stage.INTENDED, Stage.ALLOWED, Stage.STARTED)
+    turn = _moved(
+        turn, event.call, may, stage=Stage.STARTED, effect=event.effect, epoch=event.epoch
+    )
+    return _with(session, turn)
+
+
+def _call_ended(session: Session, event: e.CallEnded) -> Session:
+    turn = _running(session, event.turn)
+    may = (Stage.INTENDED, Stage.ALLOWED, Stage.STARTED)
+    turn = _moved(turn, event.call, may, stage=Stage.ENDED)
+    facts = _facts(session, event.facts)
+    return replace(_with(session, turn), facts=facts)
+
+
+def _ended(session: Session, event: e.TurnEnded) -> Session:
+    turn = _running(session, event.turn)
+    return replace(session, phase=Idle(), runs=0, unread=_unread(session, turn, reached=False))
+
+
+def _interrupted(session: Session, event: e.TurnInterrupted) -> Session:
+    turn = _current(session, event.turn)
+    unread = _unread(session, turn, reached=event.reached)
+    return replace(session, phase=Idle(), runs=0, unread=unread)
+
+
+def _suspended(session: Session, event: e.SessionSuspended) -> Session:
+    return replace(session, phase=Suspended(session.turn, event.why, event.at))
+
+
+def _reset(session: Session, event: e.SessionReset) -> Session:
+    """The lane's queue and what it remembers for the person stay; the conversation is another."""
+    view = e.View((*event.view.spans, e.Span(event.opens)), event.view.summary)
+    facts = {name: value for name, value in session.facts.items() if name != "title"}
+    return replace(
+        session,
+        id=event.opens,
+        rows=0,
+        phase=Idle(),
+        runs=0,
+        view=view,
+        unread=(),
+        facts=facts,
+    )
+
+
+_FOLDS: dict[type, Callable[[Session, Any], Session]] = {
+    e.MessageReceived: _received,
+    e.CommandRun: _command,
+    e.TurnStarted: _started,
+    e.TurnMarked: _marked,
+    e.TurnResumed: _resumed,
+    e.TurnSteered: _steered,
+    e.ModelAnswered: _answered,
+    e.QuestionAsked: _asked,
+    e.QuestionAnswered: _question_answered,
+    e.CallStarted: _call_started,
+    e.CallEnded: _call_ended,
+    e.TurnEnded: _ended,
+    e.TurnInterrupted: _interrupted,
+    e.SessionSuspended: _suspended,
+    e.SessionReset: _reset,
+    e.ViewChanged: lambda session, event: replace(session, view=event.view),
+    e.FactSet: lambda session, event: replace(
+        session, facts=_facts(session, {event.name: event.value})
+    ),
+    e.PersonTold: _told,
+    e.MessageRelayed: _relayed,
+    e.DraftShown: _draft,
+    e.HomeSet: lambda session, _event: session,
+    e.RestartAsked: lambda session, _event: session,
+}
+
+
+def _demand(holds: bool, else_: str) -> None:
+    if not holds:
+        raise Refused(else_)
+
+
+def _current(session: Session, turn_id: TurnId) -> Turn:
+    turn = session.turn
+    if turn is None or turn.id != turn_id:
+        raise Refused(f"turn {turn_id} is not open in {session.key}")
+    return turn
+
+
+def _running(session: Session, turn_id: TurnId) -> Turn:
+    _demand(isinstance(session.phase, Running), "the turn is not running")
+    return _current(session, turn_id)
+
+
+def _with(session: Session, turn: Turn) -> Session:
+    return replace(session, phase=Running(turn, session.mark))
+
+
+def _moved(turn: Turn, call: CallId, from_: tuple[Stage, ...], **change: object) -> Turn:
+    if not any(track.call.id == call and track.stage in from_ for track in turn.tracks):
+        raise Refused(f"call {call} cannot become {change['stage']}")
+    tracks = tuple(replace(t, **change) if t.call.id == call else t for t in turn.tracks)
+    return replace(turn, tracks=tracks)
+
+
+def _unread(session: Session, turn: Turn, *, reached: bool) -> tuple[CallId, ...]:
+    if turn.answer is not None or reached:
+        return ()
+    fresh = tuple(track.call.id for track in turn.tracks if track.stage is Stage.ENDED)
+    return fresh or session.unread
+
+
+def _facts(session: Session, new: dict[str, str]) -> dict[str, str]:
+    return {name: value for name, value in {**session.facts, **new}.items() if value}
+
+
+def _taken(session: Session, messages: tuple[str, ...]) -> tuple[Inbound, ...]:
+    taken = tuple(inbound for inbound in session.waiting if ref(inbound) in messages)
+    _demand(bool(messages) and len(taken) == len(messages), "a message is not waiting here")
+    return taken
+
+
+def _taken_out(session: Session, messages: tuple[str, ...]) -> Session:
+    """These messages wait no more."""
+    waiting = tuple(inbound for inbound in session.waiting if ref(inbound) not in messages)
+    told = tuple(message for message in session.told if message not in messages)
+    return replace(session, waiting=waiting, told=told)

@@ -1,0 +1,1 @@
+"""Programs of the owner that hear what happens: each in a folder of its own, out of process."""

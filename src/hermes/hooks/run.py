@@ -1,0 +1,163 @@
+"""One run of a hook's program: a value in, a value out, and an end, whatever the program does.
+
+A process that was ended by us takes its whole group along. A child that left the group and kept
+our pipes is not waited for.
+"""
+
+import asyncio
+import contextlib
+import os
+import signal
+import subprocess
+from collections.abc import Mapping
+
+import msgspec
+from msgspec import Struct
+
+from hermes.hooks.declared import Hook
+
+OUT_BYTES_MAX = 64_000
+ERROR_BYTES_MAX = 2_000
+DRAIN_S = 0.5
+REAP_S = 5.0
+PASSED = ("PATH", "HOME", "LANG")
+
+
+class Wish(Struct, frozen=True, forbid_unknown_fields=True):
+    """What a hook wants: something said in the chat, something written into the log."""
+
+    say: str = ""
+    log: str = ""
+
+
+class Failure(Struct, frozen=True):
+    problem: str
+    error: str = ""  # the end of what it wrote to standard error
+
+
+class _Talk(asyncio.SubprocessProtocol):
+    """Keeps the beginning of what a process prints and the end of its complaints."""
+
+    def __init__(self) -> None:
+        self.out = bytearray()
+        self.error = bytearray()
+        self.open = {1, 2}
+        self.over = asyncio.Event()  # it has ended, or said too much
+        self.exited = asyncio.Event()
+        self.drained = asyncio.Event()
+        self.gone = asyncio.Event()
+
+    @property
+    def flooded(self) -> bool:
+        return len(self.out) > OUT_BYTES_MAX
+
+    def pipe_data_received(self, fd: int, data: bytes) -> None:
+        if fd == 2:
+            self.error = (self.error + data)[-ERROR_BYTES_MAX:]
+        elif not self.flooded:
+            self.out += data
+            if self.flooded:
+                self.over.set()
+
+    def pipe_connection_lost(self, fd: int, _exc: Exception | None) -> None:
+        self.open.discard(fd)
+        if not self.open:
+            self.drained.set()
+
+    def process_exited(self) -> None:
+        self.exited.set()
+        self.over.set()
+
+    def connection_lost(self, _exc: Exception | None) -> None:
+        self.gone.set()
+
+
+def environment(environ: Mapping[str, str], home: str) -> dict[str, str]:
+    """No secret of the gateway gets there."""
+    passed = {name: environ[name] for name in PASSED if name in environ}
+    return {"PATH": os.defpath, "LANG": "C.UTF-8", **passed, "HERMES_HOME": home}
+
+
+async def run(hook: Hook, value: bytes, environment: Mapping[str, str]) -> Wish | Failure:
+    try:
+        transport, talk = await _begun(hook, environment)
+    except (OSError, ValueError) as refused:
+        return Failure(f"could not be started ({refused})")
+    try:
+        _tell(transport, value)
+        async with asyncio.timeout(hook.timeout_s):
+            await talk.over.wait()
+            await _within(DRAIN_S, talk.drained)
+    except TimeoutError:
+        return Failure(f"took longer than {hook.timeout_s:g} seconds", _text(talk.error))
+    finally:
+        code = transport.get_returncode()
+        await _end(transport, talk)
+    return _outcome(talk, code)
+
+
+async def _begun(
+    hook: Hook, environment: Mapping[str, str]
+) -> tuple[asyncio.SubprocessTransport, _Talk]:
+    """A start that is cancelled half-way would leave a process that nobody ends."""
+    starting = asyncio.ensure_future(
+        asyncio.get_running_loop().subprocess_exec(
+            _Talk,
+            *hook.command,
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.PIPE,
+            cwd=hook.folder,
+            env=dict(environment),
+            start_new_session=True,
+        )
+    )
+    try:
+        return await asyncio.shield(starting)
+    except asyncio.CancelledError:
+        with contextlib.suppress(OSError, ValueError):
+            await _end(*await starting)
+        raise
+
+
+async def _end(transport: asyncio.SubprocessTransport, talk: _Talk) -> None:
+    if transport.get_returncode() is None or not talk.drained.is_set():
+        with contextlib.suppress(ProcessLookupError, PermissionError):
+            os.killpg(transport.get_pid(), signal.SIGKILL)
+    await _within(REAP_S, talk.exited)  # closing first would take its status from the watcher
+    transport.close()
+    await _within(REAP_S, talk.gone)
+
+
+async def _within(limit_s: float, event: asyncio.Event) -> None:
+    """Not `wait_for`: in Python 3.11 that may swallow the cancelling of a gateway that stops."""
+    with contextlib.suppress(TimeoutError):
+        async with asyncio.timeout(limit_s):
+            await event.wait()
+
+
+def _tell(transport: asyncio.SubprocessTransport, value: bytes) -> None:
+    pipe = transport.get_pipe_transport(0)
+    if isinstance(pipe, asyncio.WriteTransport):
+        pipe.write(value)
+        pipe.close()  # after what was written; a program that does not read is no error
+
+
+def _outcome(talk: _Talk, code: int | None) -> Wish | Failure:
+    error = _text(talk.error)
+    if talk.flooded:
+        return Failure(f"printed more than {OUT_BYTES_MAX:,} bytes", error)
+    if code != 0:
+        return Failure(f"ended with status {code}", error)
+    printed = bytes(talk.out).strip()
+    if printed in (b"", b"null"):
+        return Wish()
+    try:
+        return msgspec.json.decode(printed, type=Wish)
+    except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as garbled:
+        problem = f'printed something else than {{"say": "…"}} or {{"log": "…"}} ({garbled})'
+        return Failure(problem, error)
+
+
+def _text(error: bytearray) -> str:
+    return bytes(error).decode("utf-8", "replace").strip()

@@ -1,0 +1,62 @@
+"""The models that a process can ask. Part of the composition root."""
+
+from collections.abc import Sequence
+
+from hermes.core.ports import Provider
+from hermes.providers.build import build as build_provider
+from hermes.providers.catalogue import chosen
+from hermes.providers.settings import ModelSettings, Timeouts
+from hermes.settings import Fallback, Settings
+
+
+class Models:
+    """The model of the settings, and those that sessions were told to use instead."""
+
+    def __init__(self, settings: Settings) -> None:
+        self._settings = settings
+        self._others: dict[str, Provider] = {}
+        self.first = model_provider(settings)
+
+    def name(self, said: str) -> str:
+        """What /model was told, as a name that `provider` takes. Raises Misconfigured."""
+        model = chosen(said, _model_settings(self._settings))
+        name = f"{model.provider}:{model.name}"
+        self.provider(name)
+        return name
+
+    def provider(self, name: str) -> Provider:
+        if name not in self._others:
+            model = chosen(name, _model_settings(self._settings))
+            self._others[name] = build_provider(model, self._settings.secrets)
+        return self._others[name]
+
+    async def aclose(self) -> None:
+        for provider in (self.first, *self._others.values()):
+            await provider.aclose()
+
+
+def model_provider(settings: Settings) -> Provider:
+    """The model of the settings, with its fallbacks. Raises Misconfigured."""
+    return build_provider(_model_settings(settings), settings.secrets)
+
+
+def _model_settings(settings: Settings) -> ModelSettings:
+
+    def model(one: Fallback, fallbacks: Sequence[Fallback] = ()) -> ModelSettings:
+        return ModelSettings(
+            provider=one.provider,
+            name=one.name,
+            base_url=one.base_url,
+            api_key=one.api_key,
+            context_length=one.context_length,
+            timeouts=Timeouts(
+                connect_s=one.timeouts.connect_s,
+                first_token_s=one.timeouts.first_token_s,
+                silence_s=one.timeouts.silence_s,
+            ),
+            headers=one.headers,
+            body=one.extra_body,
+            fallback=tuple(model(other) for other in fallbacks),
+        )
+
+    return model(settings.model, settings.model.fallbacks)

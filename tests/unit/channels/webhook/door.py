@@ -1,0 +1,94 @@
+"""A channel's door on a real store: what it accepts is in the journal when it returns."""
+
+import asyncio
+import itertools
+import time
+from collections.abc import AsyncIterator, Awaitable, Callable
+from contextlib import asynccontextmanager
+from pathlib import Path
+
+from hermes.channels.webhook.server import WebhookChannel
+from hermes.channels.webhook.settings import webhook_settings
+from hermes.core.channel import Door, Status
+from hermes.core.ids import SessionId
+from hermes.core.messages import Inbound, Media
+from hermes.core.store import Accepted, Store
+from hermes.stores.media import FileShelf
+from hermes.stores.sqlite import open_sqlite
+
+START_S = 10.0
+
+Accept = Callable[[Inbound], Awaitable[Accepted]]
+
+
+async def _nothing(_what: object) -> None:
+    """Nobody waits for this in these tests."""
+
+
+async def _no_status() -> Status:
+    raise AssertionError("a webhook does not ask for the status")
+
+
+async def _no_words(_media: Media) -> str:
+    return ""
+
+
+def _no_feed(_key: object) -> "None":
+    raise AssertionError("a webhook watches nothing")
+
+
+def door_on(
+    store: Store,
+    home: Path,
+    *,
+    clock: Callable[[], float] = time.time,
+    accept: Accept | None = None,
+) -> Door:
+    numbers = itertools.count(1)
+
+    async def accepted(inbound: Inbound) -> Accepted:
+        opens = SessionId(f"conversation-{next(numbers)}")
+        return await store.journal.accept(inbound, opens=opens)
+
+    return Door(
+        accept=accept or accepted,
+        deliver=_nothing,
+        watch=_no_feed,  # type: ignore[arg-type]
+        status=_no_status,
+        connected=lambda: None,
+        polled=lambda: None,
+        describe=_no_words,
+        store=store,
+        media=FileShelf(home / "media"),
+        commands=(),
+        new_id=lambda: f"id-{next(numbers)}",
+        clock=clock,
+    )
+
+
+@asynccontextmanager
+async def opened(home: Path) -> AsyncIterator[Store]:
+    store = await open_sqlite(home / "hermes.db", clock=time.time)
+    try:
+        yield store
+    finally:
+        await store.upkeep.close()
+
+
+@asynccontextmanager
+async def listening(
+    door: Door, *, body_s_max: float = START_S, **routes: dict[str, object]
+) -> AsyncIterator[str]:
+    """A channel on a free port of this machine; its URL."""
+    settings = webhook_settings({"port": 0, "routes": routes}, {})
+    channel = WebhookChannel(settings, body_s_max=body_s_max)
+    ear = asyncio.create_task(channel.listen(door))
+    try:
+        async with asyncio.timeout(START_S):
+            while not channel.port:
+                assert not ear.done() or ear.result() is None
+                await asyncio.sleep(0.005)
+        yield f"http://127.0.0.1:{channel.port}"
+    finally:
+        ear.cancel()
+        await asyncio.wait({ear})
