@@ -10,6 +10,7 @@ import logging
 import os
 import signal
 import sys
+import time
 from collections.abc import AsyncIterator, Iterator
 from contextlib import asynccontextmanager, contextmanager
 from typing import TextIO
@@ -22,14 +23,15 @@ from hermes.cli.command import Nothing
 from hermes.cli.errors import DONE
 from hermes.cli.place import Place
 from hermes.cli.service.lock import LOCK, note
-from hermes.core.errors import StoreBusy
+from hermes.core.errors import Misconfigured, StoreBusy
 from hermes.gateway.drain import Leaving, drain_limit
 from hermes.gateway.notify import Notify, notifier, stop_limit, watchdog_interval
 from hermes.gateway.serve import Serving
-from hermes.settings import Settings, prepare
+from hermes.settings import Settings, load, prepare
 
 STACKS = "stacks.log"
 FRAMES_MAX = 12
+LOCK_TRIES, LOCK_PAUSE_S = 20, 0.05
 
 log = logging.getLogger("hermes.gateway")
 
@@ -39,21 +41,37 @@ def run(_given: Nothing, place: Place) -> int:
     prepare(place.home)
     logs.begin(place.home, settings, place.environ)
     with _only_one(place), (place.home / "logs" / STACKS).open("a", encoding="utf-8") as stacks:
-        leaving = asyncio.run(_serve(place, settings, stacks))
-    if leaving == "restart_timeout":
-        place.console.tell("Starting anew.")
-        os.execv(sys.executable, [sys.executable, *sys.orig_argv[1:]])  # noqa: S606
-    return DONE
+        while asyncio.run(_serve(place, settings, stacks)) == "restart_timeout":
+            if _can_start(place):
+                break
+        else:
+            return DONE
+    place.console.tell("Starting anew.")
+    os.execv(sys.executable, [sys.executable, *sys.orig_argv[1:]])  # noqa: S606
+
+
+def _can_start(place: Place) -> bool:
+    """With settings that are wrong a new program would end at once: the old one goes on."""
+    try:
+        load(place.home, place.environ)
+    except Misconfigured as wrong:
+        log.error("going on with the settings from before: %s", wrong)  # noqa: TRY400
+        place.console.tell(f"hermes: going on with the settings from before: {wrong}")
+        return False
+    return True
 
 
 async def _serve(place: Place, settings: Settings, stacks: TextIO) -> Leaving:
     word = notifier(place.environ)
-    async with served(place.home, settings) as serving, _signals(place, serving, stacks):
-        async with _watchdog(place, word):
-            supervisor_s = await asyncio.to_thread(stop_limit, place.environ, os.getpid())
-            limit_s = drain_limit(settings.gateway.drain_timeout_s, supervisor_s)
-            leaving = await serving.run(lambda: _ready(place, serving, word), limit_s)
-            word.stopping() if leaving == "shutdown_timeout" else word.reloading()
+    async with (
+        served(place.home, settings) as serving,
+        _signals(place, serving, stacks),
+        _watchdog(place, word),
+    ):
+        supervisor_s = await asyncio.to_thread(stop_limit, place.environ, os.getpid())
+        limit_s = drain_limit(settings.gateway.drain_timeout_s, supervisor_s)
+        leaving = await serving.run(lambda: _ready(place, serving, word), limit_s)
+        word.stopping() if leaving == "shutdown_timeout" else word.reloading()
     return leaving
 
 
@@ -72,19 +90,29 @@ def _only_one(place: Place) -> Iterator[None]:
     file = place.home / LOCK
     handle = os.open(file, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
     try:
-        try:
-            fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        except BlockingIOError as held:
+        if not _locked(handle):
             other = note(place.home)
             who = f" (pid {other.pid})" if other is not None else ""
             fix = "Stop it with: hermes gateway stop"
-            raise StoreBusy(f"a gateway runs on {place.home} already{who}. {fix}") from held
+            raise StoreBusy(f"a gateway runs on {place.home} already{who}. {fix}")
         written = {"pid": os.getpid(), "started_at": place.clock(), "argv": sys.orig_argv}
         os.ftruncate(handle, 0)
         os.pwrite(handle, msgspec.json.encode(written) + b"\n", 0)
         yield
     finally:
         os.close(handle)
+
+
+def _locked(handle: int) -> bool:
+    """Whoever only looks holds the lock for an instant, so it is tried a few times."""
+    for _ in range(LOCK_TRIES):
+        try:
+            fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError:
+            time.sleep(LOCK_PAUSE_S)
+        else:
+            return True
+    return False
 
 
 @asynccontextmanager

@@ -24,7 +24,11 @@ def _json(parser: ArgumentParser) -> None:
 
 
 def _stop(parser: ArgumentParser) -> None:
-    parser.add_argument("--force", action="store_true", help="do not wait for running turns")
+    parser.add_argument(
+        "--force",
+        action="store_true",
+        help="do not wait for running turns; after 10 s more it is killed",
+    )
 
 
 def _send(parser: ArgumentParser) -> None:

@@ -1,0 +1,114 @@
+"""hermes gateway install, uninstall: have a supervisor keep the gateway, or no longer."""
+
+from argparse import Namespace
+
+from hermes.cli.errors import DONE, FAILED, TRY_AGAIN
+from hermes.cli.files import whole_file
+from hermes.cli.place import Place
+from hermes.cli.service.errors import ServiceFailed
+from hermes.cli.service.lock import Running, note, running
+from hermes.cli.service.probe import standing
+from hermes.cli.service.progress import wait_until
+from hermes.cli.service.service import Ground
+from hermes.cli.service.stop import stop
+from hermes.cli.service.supervisor import Supervisor, supervisors
+from hermes.settings import prepare
+from hermes.settings.sources import overrides
+
+
+def run_install(_given: Namespace, place: Place) -> int:
+    return install(standing(place))
+
+
+def run_uninstall(_given: Namespace, place: Place) -> int:
+    return uninstall(Ground(place=place))
+
+
+def install(ground: Ground) -> int:
+    ground.place.settings()
+    supervisor = ground.supervisor()
+    if supervisor is None:
+        ground.complain(
+            "neither systemd (of this user) nor launchd answers here, so nothing can be installed. "
+            "Run it in the background: hermes gateway start"
+        )
+        return FAILED
+    prepare(ground.home)
+    engaged = supervisor.file.is_file() and supervisor.engaged()
+    who = running(ground.home)
+    if who is not None and not (engaged and supervisor.main_pid() == who.pid):
+        ground.complain(
+            f"a gateway that {supervisor.kind} did not start runs on {ground.home}: "
+            f"{ground.named(who)}. Stop it first: hermes gateway stop"
+        )
+        return TRY_AGAIN
+    changed = _write(ground, supervisor)
+    if not _enabled(ground, supervisor, who):
+        return FAILED
+    ground.say(f"The gateway of {ground.home} runs, kept by {supervisor.kind}")
+    _remarks(ground, supervisor, renew=changed and engaged)
+    return DONE
+
+
+def uninstall(ground: Ground) -> int:
+    for supervisor in supervisors(ground.home, ground.place.environ, ground.platform):
+        if not supervisor.file.is_file():
+            continue
+        if ground.in_turn:
+            ground.complain("the gateway cannot be taken away by a turn of its own")
+            return TRY_AGAIN
+        if not supervisor.answers():
+            fix = f"Try again after a real log-in, or remove it: rm {supervisor.file}"
+            raise ServiceFailed(f"{supervisor.kind} does not answer. {fix}")
+        if supervisor.engaged() and (status := stop(ground, force=False)) != DONE:
+            return status
+        supervisor.disable()
+        supervisor.file.unlink(missing_ok=True)
+        supervisor.forget()
+        ground.say(f"{supervisor.file} is removed")
+        return DONE
+    ground.say(f"No service is installed for {ground.home}")
+    return DONE
+
+
+def _write(ground: Ground, supervisor: Supervisor) -> bool:
+    """Says what was done; False when the file was the right one already."""
+    file, content = supervisor.file, supervisor.content(ground.plan())
+    if file.is_symlink() and not file.is_file():  # one that is masked leads to /dev/null
+        raise ServiceFailed(f"{file} is a link to no file. Remove it first: rm {file}")
+    if file.is_file() and file.read_bytes() == content:
+        ground.say(f"{file} is up to date")
+        return False
+    file.parent.mkdir(parents=True, exist_ok=True)
+    whole_file(file, content)
+    ground.say(f"{file} is written")
+    return True
+
+
+def _enabled(ground: Ground, supervisor: Supervisor, who: Running | None) -> bool:
+    before, ready_s = note(ground.home), ground.patience.ready_s
+    progress = ground.progress(f"{supervisor.kind} starts the gateway")
+    problem = f"it is not ready after {ready_s:.0f} s"
+    try:
+        supervisor.enable(progress.tick)
+        if who is not None or wait_until(lambda: ground.renewed(before), ready_s, progress):
+            return True
+    except ServiceFailed as failure:
+        problem = str(failure)
+    finally:
+        progress.clear()
+    stays = "The service stays installed; to remove it: hermes gateway uninstall"
+    ground.complain(f"{problem}. {stays}", supervisor.last_words())
+    return False
+
+
+def _remarks(ground: Ground, supervisor: Supervisor, *, renew: bool) -> None:
+    tell = ground.place.console.tell
+    if renew:
+        tell(f"The one that runs follows the old file until: {supervisor.renew()}")
+    if remark := supervisor.remark():
+        tell(remark)
+    _tree, origins = overrides(ground.place.environ)
+    if origins:
+        names = ", ".join(sorted(origins.values()))
+        tell(f"A service does not see what is set in this shell only: {names}. Put it into .env")

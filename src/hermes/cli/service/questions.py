@@ -1,0 +1,70 @@
+"""Questions to a person: a default in brackets, a reason when an answer will not do, an end."""
+
+import re
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import TypeVar
+
+from hermes.core.errors import Rejected
+
+A = TypeVar("A")
+ATTEMPTS_MAX = 5
+PEOPLE_MAX = 1_000
+_YES, _NO = ("y", "yes"), ("n", "no")
+
+
+@dataclass(frozen=True)
+class Questions:
+    """`ask` shows a text and returns what was typed; `ask_hidden` does not show that."""
+
+    ask: Callable[[str], str]
+    ask_hidden: Callable[[str], str]
+    tell: Callable[[str], None]
+
+    def agreed(self, question: str, *, default: bool) -> bool:
+        def parse(text: str) -> bool:
+            if text.lower() in ("", *_YES, *_NO):
+                return text.lower() in _YES or (not text and default)
+            raise ValueError("answer y or n")
+
+        return self._until(f"{question} [{'Y/n' if default else 'y/N'}] ", self.ask, parse)
+
+    def number(
+        self, question: str, *, default: int, most: int, refuse: Callable[[int], str]
+    ) -> int:
+        def parse(text: str) -> int:
+            word = text or str(default)
+            if not (word.isascii() and word.isdecimal() and 0 < int(word[:9]) <= most):
+                raise ValueError(f"that is no number from 1 to {most}")
+            if reason := refuse(int(word)):
+                raise ValueError(reason)
+            return int(word)
+
+        return self._until(f"{question} [{default}] ", self.ask, parse)
+
+    def numbers(self, question: str) -> list[int]:
+        """Empty when nothing is typed."""
+
+        def parse(text: str) -> list[int]:
+            words = re.split(r"[\s,;]+", text) if text else []
+            if len(words) > PEOPLE_MAX or not all(re.fullmatch(r"[1-9]\d{0,18}", w) for w in words):
+                raise ValueError("write numbers such as 12345678, with commas between them")
+            return [int(word) for word in words]
+
+        return self._until(f"{question}: ", self.ask, parse)
+
+    def hidden(self, question: str, *, refuse: Callable[[str], str]) -> str:
+        def parse(text: str) -> str:
+            if reason := refuse(text):
+                raise ValueError(reason)
+            return text
+
+        return self._until(f"{question}: ", self.ask_hidden, parse)
+
+    def _until(self, prompt: str, ask: Callable[[str], str], parse: Callable[[str], A]) -> A:
+        for _attempt in range(ATTEMPTS_MAX):
+            try:
+                return parse(ask(prompt).strip())
+            except ValueError as unfit:
+                self.tell(str(unfit))
+        raise Rejected("no answer could be used. What was set until here stays")
