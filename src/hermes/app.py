@@ -16,7 +16,7 @@ from hermes.commands.chat import chat_commands
 from hermes.core.budget import Limits
 from hermes.core.channel import Channel, Command, Ear, Screen
 from hermes.core.errors import Misconfigured
-from hermes.core.ids import NodeId
+from hermes.core.ids import CallId, NodeId, TurnId
 from hermes.core.messages import Address, Call, Effect, Origin, Reply
 from hermes.core.ports import Provider, Tool
 from hermes.core.signals import Emit
@@ -277,6 +277,9 @@ async def _parts(
         environ[INSIDE] = platforms.inside
     terminal = LocalTerminal(home / "calls", environ=environ)
     async with store_only(home, settings) as store:
+        for call in await terminal.strays():
+            if await _is_over(store, call):
+                await terminal.stop(call, "stopped")
         try:
             yield Parts(
                 store=store,
@@ -305,6 +308,12 @@ async def _parts(
             await models.aclose()
             await terminal.sweep()  # of old output, after the answer; what runs goes on
             await terminal.close()
+
+
+async def _is_over(store: Store, call: CallId) -> bool:
+    """Did the turn end, and its process die before it could end the command as well?"""
+    turn = await store.library.turn(TurnId(call.rpartition("-")[0]))
+    return turn is None or turn.state in ("answered", "failed", "stopped")
 
 
 def _tools(terminal: Terminal, settings: "Settings", workdir: Path) -> Sequence[Tool]:

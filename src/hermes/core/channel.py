@@ -90,6 +90,7 @@ class Feed(Protocol):
 
 
 ChannelState = Literal["connecting", "connected", "waiting", "down"]
+GatewayState = Literal["starting", "ready", "draining"]
 
 
 class ChannelStatus(Struct, frozen=True, kw_only=True):
@@ -106,7 +107,7 @@ class ChannelStatus(Struct, frozen=True, kw_only=True):
 class Status(Struct, frozen=True, kw_only=True):
     """What a gateway knows of itself, for people and for monitors."""
 
-    state: Literal["starting", "ready", "draining"]
+    state: GatewayState
     version: str
     pid: int
     node: NodeId
@@ -126,6 +127,7 @@ class Door:
     accept: Callable[[Inbound], Awaitable[Accepted]]  # durable when it returns; or Rejected
     deliver: Callable[[SessionKey], Awaitable[None]]  # somebody watches this session now
     watch: Callable[[SessionKey | None], AbstractContextManager[Feed]]
+    state: Callable[[], GatewayState]
     status: Callable[[], Awaitable[Status]]
     connected: Callable[[], None]  # the platform can be reached
     polled: Callable[[], None]  # it has been asked for news

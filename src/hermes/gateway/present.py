@@ -9,9 +9,8 @@ import sys
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Literal
 
-from hermes.core.channel import ChannelStatus, Status
+from hermes.core.channel import ChannelStatus, GatewayState, Status
 from hermes.core.ids import NodeId
 from hermes.core.step import Moment
 from hermes.core.store import Counts
@@ -22,7 +21,7 @@ class Present:
     clock: Callable[[], float]
     version: str
     store: str  # which kind, for people
-    state: Literal["starting", "ready", "draining"] = "ready"
+    state: GatewayState = "ready"
     absent: set[str] = field(default_factory=set)  # platforms that are not connected yet
     resumes: bool = True
     started_at: float = 0.0

@@ -212,6 +212,7 @@ class Serving:
             accept=engine.accept,
             deliver=engine.deliver,
             watch=engine.hub.watch,
+            state=lambda: engine.present.state,
             status=self.status,
             connected=lambda: None,
             polled=lambda: None,

@@ -123,6 +123,10 @@ class LocalTerminal:
     def which(self, program: str) -> str:
         return shutil.which(program, path=self._environment["PATH"]) or ""
 
+    async def strays(self) -> tuple[CallId, ...]:
+        """Commands of calls that run here now, of whichever process they were."""
+        return await asyncio.to_thread(self._register.strays)
+
     async def sweep(self) -> int:
         """Remove what is old, then the oldest while too much is kept; returns how many."""
         return await asyncio.to_thread(self._register.sweep)

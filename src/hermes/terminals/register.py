@@ -83,6 +83,15 @@ class Register:
                 found.append(self.sight(folder))
         return tuple(found)
 
+    def strays(self) -> tuple[CallId, ...]:
+        """Commands that somebody should be waiting for: alive, and not in the background."""
+        found = []
+        for folder in folders(self._calls):
+            meta = folder.meta()
+            if meta and not meta.launch.background and not self._is_over(folder):
+                found.append(CallId(folder.path.name))
+        return tuple(found)
+
     def _is_over(self, folder: Folder) -> bool:
         meta = folder.meta()
         return meta is None or not isinstance(self.state(folder, meta), Running)

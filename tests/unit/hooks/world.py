@@ -85,6 +85,7 @@ class World:
             accept=self.accept,
             deliver=_nothing,
             watch=self.hub.watch,
+            state=lambda: "ready",
             status=_no_status,
             connected=self.connected.set,
             polled=lambda: None,

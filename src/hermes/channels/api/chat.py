@@ -20,8 +20,10 @@ from hermes.channels.api.manifest import name_of
 from hermes.channels.api.refusals import RETRY, Unserved, busy
 from hermes.channels.api.shapes import Asked
 from hermes.channels.api.stream import Streaming
+from hermes.core.channel import Feed
 from hermes.core.messages import Inbound, Media
 from hermes.core.session import ref
+from hermes.core.store import Accepted
 
 WAITING_MAX: Final = 4_096  # requests at a time
 
@@ -43,20 +45,23 @@ class Completions:
             header(scope, b"idempotency-key"),
             front.door.new_id,
         )
-        await self._demand_room(keyed=ticket.keyed)
+        self._demand_room(keyed=ticket.keyed)
         media = await self._shelved(request, ticket)
         inbound = translate.inbound(request, ticket, media, at=front.door.clock())
         front.waiting += 1
         try:
             with ExitStack() as open_:
-                follower, session = await self._accepted(inbound, open_)
+                accepted, feed = await self._accepted(inbound, open_)
+                journal, waits = front.door.store.journal, front.waits
                 exchange = Exchange(
                     front=front,
-                    follower=follower,
-                    session=session,
+                    follower=Follower(journal, feed, waits, accepted, ref(inbound)),
+                    session=name_of(accepted.key),
                     keyed=ticket.keyed,
                     request=Request(scope, receive),
                 )
+                if not accepted.fresh:
+                    await exchange.catch_up()
                 if request.stream:
                     options = request.stream_options
                     counted = options is not None and bool(options.include_usage)
@@ -69,14 +74,12 @@ class Completions:
         finally:
             front.waiting -= 1
 
-    async def _demand_room(self, *, keyed: bool) -> None:
+    def _demand_room(self, *, keyed: bool) -> None:
         """While draining, only those who can ask again for the same turn are taken in."""
         if self.front.waiting >= WAITING_MAX:
             raise Unserved(429, "Too many requests wait already.", code="busy", headers=RETRY)
-        if not keyed and (await self.front.status()).state == "draining":
-            text = (
-                "The gateway is about to stop. Try again in a moment, or send an Idempotency-Key."
-            )
+        if not keyed and self.front.door.state() == "draining":
+            text = "The gateway is about to stop. Try again soon, or send an Idempotency-Key."
             raise busy(text, "draining")
 
     async def _shelved(self, request: Asked, ticket: translate.Ticket) -> Mapping[str, Media]:
@@ -86,22 +89,18 @@ class Completions:
             for url, picture in translate.pictures(request, ticket).items()
         }
 
-    async def _accepted(self, inbound: Inbound, open_: ExitStack) -> tuple[Follower, str]:
+    async def _accepted(self, inbound: Inbound, open_: ExitStack) -> tuple[Accepted, Feed]:
         """Watch first, so that nothing is missed; a repeat may be about another lane."""
         door = self.front.door
         feed = open_.enter_context(door.watch(inbound.session))
         accepted = await door.accept(inbound)
         if accepted.key != inbound.session:
             feed = open_.enter_context(door.watch(accepted.key))
-        follower = Follower(door.store.journal, feed, self.front.waits, accepted, ref(inbound))
-        if not accepted.fresh:
-            await follower.read()
-        return follower, name_of(accepted.key)
+        return accepted, feed
 
 
 async def _whole(exchange: Exchange) -> Response:
-    while not exchange.settled:
-        await exchange.news()
+    await exchange.settle()
     answer, headers = exchange.answer, exchange.headers()
     if problem := render.problem(answer):
         problem.headers |= headers

@@ -1,6 +1,7 @@
 """One chat request that has been accepted: whom it is about, and when waiting for it is over."""
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Final
 
@@ -9,8 +10,9 @@ from starlette.requests import Request
 from hermes.channels.api import render
 from hermes.channels.api.follow import Follower, News
 from hermes.channels.api.front import Front
-from hermes.channels.api.refusals import NO_RETRY, RETRY, Unserved
+from hermes.channels.api.refusals import NO_RETRY, NO_STORE, RETRY, Unserved
 from hermes.core.answer import MessageAnswer
+from hermes.core.errors import StoreFailed
 
 _CUT: Final = "The gateway stops before the turn has ended; the turn goes on when it is back."
 _KEYED: Final = "Repeat the request with the same Idempotency-Key."
@@ -39,22 +41,47 @@ class Exchange:
     def id(self) -> str:
         return f"chatcmpl-{self.answer.turn or self.front.door.new_id()}"
 
+    async def settle(self) -> None:
+        """Wait for the answer. Raises Unserved when the server closes or the store fails, and Gone
+        when nobody waits any more. What the last look into the journal settles is answered."""
+        while not self.settled:
+            with self._read():
+                heard = await self.follower.settle()
+            if not heard:
+                await self._look_up()
+
     async def news(self) -> News:
-        """Raises Unserved when the server closes, and Gone when nobody waits any more. A message
-        that is settled by the last look into the journal is still answered."""
-        news = await self.follower.news()
-        if not news.live and news.glimpse is None and not self.settled:
-            if self.front.waits.closing:
-                raise self._cut()
-            if await self.request.is_disconnected():
-                raise Gone
+        """What happens next, for at most a second. Raises as `settle` does."""
+        with self._read():
+            news = await self.follower.news()
+        if not news.live and news.glimpse is None:
+            await self._look_up()
         return news
 
-    def _cut(self) -> Unserved:
+    async def catch_up(self) -> None:
+        with self._read():
+            await self.follower.read()
+
+    @contextmanager
+    def _read(self) -> Iterator[None]:
+        """The message has been accepted, so a failure now is no reason to run it again."""
+        try:
+            yield
+        except StoreFailed as failure:
+            raise self._later(f"The journal cannot be read now: {failure}.", NO_STORE) from failure
+
+    async def _look_up(self) -> None:
+        if self.settled:
+            return
+        if self.front.waits.closing:
+            raise self._later(_CUT, "gateway_stopping")
+        if await self.request.is_disconnected():
+            raise Gone
+
+    def _later(self, why: str, code: str) -> Unserved:
         advice = _KEYED if self.keyed else _NOT_KEYED
         headers = {**self.headers(), **(RETRY if self.keyed else NO_RETRY)}
-        code, type_ = "gateway_stopping", "server_error"
-        return Unserved(503, f"{_CUT} {advice}", code=code, type_=type_, headers=headers)
+        return Unserved(503, f"{why} {advice}", code=code, type_="server_error", headers=headers)
 
 
 class Gone(Unserved):

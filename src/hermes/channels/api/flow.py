@@ -49,7 +49,9 @@ class Flow:
 
     def committed(self, text: str, *, seen: bool) -> str:
         """A step's text is durable; the next step begins, seen from its beginning or not."""
-        more = self._remainder(text)
+        sent = "".join(self._sent)
+        trimmed = not text.startswith(sent) and text.strip() == sent.strip()
+        more = "" if trimmed else self._remainder(text)
         if self._sent or more:
             self._broken = True
         self._last = text
@@ -65,8 +67,6 @@ class Flow:
         sent = "".join(self._sent)
         if text.startswith(sent):
             return self._put(text[len(sent) :])
-        if text.strip() == sent.strip():
-            return ""
         self._broken = True  # another attempt said something else; that cannot be taken back
         return self._put(text)
 

@@ -5,7 +5,7 @@ moment, because another process may have the turn.
 """
 
 import asyncio
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Final
 
 from msgspec import Struct
@@ -31,23 +31,36 @@ class Waits:
 
     async def next(self, feed: Feed, seconds: float) -> Signal | None:
         """The next signal; None after a silence, and at once when the server closes."""
+        found: list[Signal] = []
+
+        def take(signal: Signal) -> bool:
+            found.append(signal)
+            return True
+
+        return found[0] if await self.hear(feed, seconds, take) else None
+
+    async def hear(self, feed: Feed, seconds: float, take: Callable[[Signal], bool]) -> bool:
+        """Give signals away until it is enough; false when the time was over before."""
         if self.closing:
-            return None
+            return False
         wait = asyncio.timeout(seconds)
         try:
             async with wait:
                 self._waiting.add(wait)
-                return await feed.next()
+                while not take(await feed.next()):
+                    pass
         except TimeoutError:
-            return None
+            return False
         finally:
             self._waiting.discard(wait)
+        return True
 
     def close(self) -> None:
         self.closing = True
         now = asyncio.get_running_loop().time()
         for wait in self._waiting:
-            wait.reschedule(now)
+            if not wait.expired():
+                wait.reschedule(now)
 
 
 class News(Struct, frozen=True):
@@ -84,6 +97,14 @@ class Follower:
         self._fold(events)
         return events
 
+    async def settle(self) -> bool:
+        """Read on until it is settled, for a second at most. Cheaper than `news` by far: live text
+        is passed over. False when nobody here has worked on it meanwhile."""
+        heard = await self._waits.hear(self._feed, LOOK_S, self._enough)
+        if not self.settled:
+            await self.read()
+        return heard
+
     async def news(self) -> News:
         """Waits at most a second; silence gives news without anything in them."""
         signal = await self._waits.next(self._feed, LOOK_S)
@@ -98,6 +119,18 @@ class Follower:
                 return News(glimpse=glimpse)
             case _:
                 return News(live=True)
+
+    def _enough(self, signal: Signal) -> bool:
+        """Take the signal in; true when the journal must be looked at, or need not any more."""
+        if not isinstance(signal.glimpse, Recorded):
+            return False
+        events, position = signal.glimpse.events, signal.glimpse.position
+        new = position - self._seen
+        if self._feed.missed or new > len(events):
+            return True
+        if new > 0:
+            self._fold(events[-new:])
+        return self.settled
 
     async def _recorded(self, events: tuple[e.Event, ...], position: int) -> News:
         new = position - self._seen

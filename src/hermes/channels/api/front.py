@@ -6,16 +6,17 @@ from dataclasses import dataclass, field
 from typing import Final
 
 import msgspec
+from starlette.requests import Request
 from starlette.responses import Response
 from starlette.types import Receive, Scope
 
 from hermes.channels.api.follow import Waits
-from hermes.channels.api.refusals import Unserved, fault_body, wrong
-from hermes.core.channel import Door, Status
+from hermes.channels.api.refusals import Unserved, fault_body, unknown, wrong
+from hermes.core.channel import Door
+from hermes.core.messages import sound
 
 BODY_BYTES_MAX: Final = 10_000_000
 DISCARDED_BYTES_MAX: Final = 50_000_000
-PULSE_S: Final = 0.25  # strangers may ask for the health; the store is not asked more often
 JSON: Final = "application/json"
 _json = msgspec.json.Encoder()
 
@@ -28,15 +29,6 @@ class Front:
     served: "Counter[tuple[str, int]]" = field(default_factory=Counter)  # by route and status
     waiting: int = 0  # requests behind which a turn is followed
     listening: int = 0  # who hears everything
-    _status: Status | None = None
-    _looked_at: float = 0.0
-
-    async def status(self) -> Status:
-        """Not older than a moment."""
-        now = self.door.clock()
-        if self._status is None or not 0 <= now - self._looked_at < PULSE_S:
-            self._status, self._looked_at = await self.door.status(), now
-        return self._status
 
 
 async def body_of(scope: Scope, receive: Receive) -> bytes | None:
@@ -69,13 +61,23 @@ def header(scope: Scope, name: bytes) -> str | None:
     return None
 
 
-def parameter(given: Mapping[str, str], name: str, *, default: int, most: int) -> int:
+def named(request: Request) -> str:
+    """The id of the path, if any store could know it."""
+    name: str = request.path_params["id"]
+    if name != sound(name):
+        raise unknown("There is nothing of that name.")
+    return name
+
+
+def parameter(
+    given: Mapping[str, str], name: str, *, default: int, most: int, least: int = 1
+) -> int:
     """A count from the query string."""
     text = given.get(name)
     if text is None:
         return default
-    if not text.isascii() or not text.isdecimal() or not 1 <= int(text[:12]) <= most:
-        raise wrong(f"{name}: give a whole number from 1 to {most:,}.", "invalid_parameter")
+    if not text.isascii() or not text.isdecimal() or not least <= int(text[:12]) <= most:
+        raise wrong(f"{name}: give a whole number from {least} to {most:,}.", "invalid_parameter")
     return int(text)
 
 

@@ -1,5 +1,6 @@
 """GET routes: what there is to see. They change nothing."""
 
+import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Final
@@ -8,7 +9,7 @@ from urllib.parse import urlencode
 from starlette.requests import Request
 from starlette.responses import Response
 
-from hermes.channels.api.front import Front, document, parameter
+from hermes.channels.api.front import Front, document, named, parameter
 from hermes.channels.api.listings import message_document, session_document, turn_document
 from hermes.channels.api.manifest import lane_of
 from hermes.channels.api.metrics import CONTENT_TYPE, metrics_text
@@ -32,13 +33,13 @@ class Lookups:
     front: Front
 
     async def health(self, _request: Request) -> Response:
-        state = (await self.front.status()).state
+        state = self.front.door.state()
         if state == "ready":
             return document({"status": "ok"})
         return document({"status": state}, 503)
 
     async def metrics(self, _request: Request) -> Response:
-        status = await self.front.status()
+        status = await self.front.door.status()
         text = metrics_text(status, self.front.served, now=self.front.door.clock())
         return Response(text, headers={"content-type": CONTENT_TYPE})
 
@@ -46,7 +47,7 @@ class Lookups:
         return document(Models(tuple(await self._models())))
 
     async def model(self, request: Request) -> Response:
-        name = request.path_params["id"]
+        name = named(request)
         for model in await self._models():
             if model.id == name:
                 return document(model)
@@ -69,9 +70,9 @@ class Lookups:
     async def messages(self, request: Request) -> Response:
         query = request.query_params
         limit = parameter(query, "limit", default=MESSAGES, most=MESSAGES_MAX)
-        start = parameter(query, "after", default=0, most=10**9)
+        start = parameter(query, "after", default=0, least=0, most=10**9)
         store = self.front.door.store
-        id_ = await _conversation(store, await self._session(request), request.path_params["id"])
+        id_ = await _conversation(store, await self._session(request), named(request))
         lines = await store.journal.lines([Span(id_, start, start + limit)])
         link = {}
         if len(lines) == limit:
@@ -85,13 +86,13 @@ class Lookups:
         return document(turn_document(row, steps))
 
     async def _models(self) -> list[Model]:
-        created = int((await self.front.status()).started_at)
+        created = int((await self.front.door.status()).started_at)
         names = dict.fromkeys(name for name in (OURS, self.front.model) if name)
         return [Model(id=name, created=created) for name in names]
 
     async def _session(self, request: Request) -> SessionRow:
         """By the name that the client chose, by key, or by a conversation's id."""
-        name = request.path_params["id"]
+        name = named(request)
         for each in (lane_of(name), name):
             if (row := await self.front.door.store.library.find(each)) is not None:
                 return row
@@ -99,7 +100,7 @@ class Lookups:
 
 
 async def turn_of(front: Front, request: Request) -> TurnRow:
-    name = request.path_params["id"]
+    name = named(request)
     row = await front.door.store.library.turn(TurnId(name))
     if row is None:
         raise unknown(f"There is no turn “{name}”.")
@@ -133,6 +134,9 @@ def _moment(text: str | None) -> float | None:
     if text is None:
         return None
     try:
-        return float(text)
+        moment = float(text)
     except ValueError:
-        raise wrong("before: give a time in seconds since 1970.", "invalid_parameter") from None
+        moment = math.nan
+    if not math.isfinite(moment):
+        raise wrong("before: give a time in seconds since 1970.", "invalid_parameter")
+    return moment

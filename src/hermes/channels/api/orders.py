@@ -14,7 +14,7 @@ from starlette.requests import Request
 from starlette.responses import Response
 
 from hermes.channels.api.follow import Follower
-from hermes.channels.api.front import Front, body_of, document
+from hermes.channels.api.front import Front, body_of, document, named
 from hermes.channels.api.listings import Document, question_document
 from hermes.channels.api.lookups import turn_events, turn_of
 from hermes.channels.api.manifest import PLATFORM
@@ -29,7 +29,7 @@ from hermes.core.session import Asking, ref
 
 ORDERS: Final = "api-orders"  # an account of its own: no client can take its messages' ids
 QUESTIONS_MAX: Final = 200
-OBEYED_S: Final = 5  # looks into the journal before we say "accepted" and no more
+LOOKS_MAX: Final = 5  # into the journal, a second each, before we say "accepted" and no more
 OPEN: Final = ("running", "asking")
 WORDS: Final = {"approve": "/approve {}", "deny": "/deny {}", "always": "/approve {} always"}
 
@@ -54,7 +54,7 @@ class Orders:
 
     async def answer(self, request: Request) -> Response:
         """Once, for this call, and for no other that may wait by then (C63)."""
-        call = CallId(request.path_params["id"])
+        call = CallId(named(request))
         decision = _decision(await body_of(request.scope, request.receive) or b"")
         turn = await self.front.door.store.library.turn(TurnId(call.rpartition("-")[0]))
         events = await turn_events(self.front.door.store, turn) if turn is not None else ()
@@ -99,8 +99,9 @@ class Orders:
             follower = Follower(journal, feed, waits, accepted, ref(order))
             await follower.read()
             looks = 0
-            while follower.answer.state == "waiting" and looks < OBEYED_S and not waits.closing:
-                looks += not (await follower.news()).live
+            while follower.answer.state == "waiting" and looks < LOOKS_MAX and not waits.closing:
+                news = await follower.news()
+                looks += not news.live and news.glimpse is None
             return follower.answer
 
 

@@ -10,6 +10,7 @@ from hermes.core.errors import Rejected
 
 RETRY_S: Final = 5
 NO_RETRY: Final = {"x-should-retry": "false"}  # a client of OpenAI's would run the turn once more
+NO_STORE: Final = "store_unavailable"
 RETRY: Final = {"retry-after": str(RETRY_S)}
 
 

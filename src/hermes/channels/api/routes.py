@@ -14,7 +14,7 @@ from hermes.channels.api.front import Front, refused
 from hermes.channels.api.gate import Gate
 from hermes.channels.api.lookups import Lookups
 from hermes.channels.api.orders import Orders
-from hermes.channels.api.refusals import Unserved, busy
+from hermes.channels.api.refusals import NO_STORE, Unserved, busy
 from hermes.core.errors import Rejected, StoreFailed
 
 
@@ -30,6 +30,7 @@ def application(front: Front, *, key: str) -> Gate:
             Exception: _broken,
         },
     )
+    app.router.redirect_slashes = False
     named: dict[object, str] = {route.endpoint: route.path for route in routes}
     return Gate(app, front=front, key=key, routes=named)
 
@@ -65,7 +66,7 @@ async def _rejected(_request: Request, error: Exception) -> Response:
 
 async def _no_store(_request: Request, error: Exception) -> Response:
     """Nothing was accepted, or nothing could be read; both may be well again in a moment."""
-    return refused(busy(f"The store cannot be used now: {error}.", "store_unavailable"))
+    return refused(busy(f"The store cannot be used now: {error}.", NO_STORE))
 
 
 async def _no_route(request: Request, error: Exception) -> Response:

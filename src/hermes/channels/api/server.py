@@ -19,7 +19,8 @@ from hermes.core.errors import Misconfigured
 from hermes.core.messages import Reply
 
 KEEP_ALIVE_S: Final = 75
-GRACE_S: Final = 2  # for answers that are being written when the server closes
+GRACE_S: Final = 2.0  # for answers that are being written when the server closes
+FLUSH_S: Final = 0.02
 BACKLOG: Final = 2_048
 ADDRESSES_MAX: Final = 8  # of one host name
 
@@ -62,7 +63,6 @@ class ApiChannel:
             date_header=False,
             backlog=BACKLOG,
             timeout_keep_alive=KEEP_ALIVE_S,
-            timeout_graceful_shutdown=GRACE_S,
         )
         host, port = sockets[0].getsockname()[:2]
         self.bound = (host, port)
@@ -77,7 +77,8 @@ class ApiChannel:
         finally:
             self.bound = None
             front.waits.close()
-            await server.close(sockets)
+            await server.close()
+            _close(sockets)
 
 
 class _Server(uvicorn.Server):
@@ -95,14 +96,28 @@ class _Server(uvicorn.Server):
         self._ready()
         await asyncio.Event().wait()
 
-    async def close(self, sockets: list[socket.socket]) -> None:
-        if self.started:
-            await self.shutdown(sockets)
-            tasks = set(self.server_state.tasks)
-            if tasks:  # those that did not end in time, and were cancelled
-                await asyncio.wait(tasks, timeout=GRACE_S)
-        for each in sockets:
-            each.close()
+    async def close(self) -> None:
+        """Take nobody in, and let those who are being answered have their answers."""
+        if not self.started:
+            return
+        for server in self.servers:
+            server.close()
+        state = self.server_state
+        for connection in list(state.connections):
+            connection.shutdown()
+        late = await _ended(state.tasks, GRACE_S)
+        for task in late:
+            task.cancel()
+        await _ended(late, GRACE_S)
+        for _ in range(int(GRACE_S / FLUSH_S)):
+            if not state.connections:
+                return
+            await asyncio.sleep(FLUSH_S)
+
+
+async def _ended(tasks: set["asyncio.Task[None]"], seconds: float) -> set["asyncio.Task[None]"]:
+    """Wait for them; returns those that go on."""
+    return (await asyncio.wait(tasks, timeout=seconds))[1] if tasks else set()
 
 
 async def bound_sockets(settings: ApiSettings) -> list[socket.socket]:

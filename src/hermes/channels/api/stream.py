@@ -87,6 +87,8 @@ class Streaming:
                     self.flow.attempt(seen=news.live)
                 case e.ModelAnswered(turn=of, text=text) if of == turn:
                     out += self.flow.committed(text, seen=news.live)
+                case e.CallEnded(turn=of) | e.QuestionAnswered(turn=of) if of == turn:
+                    self.flow.attempt(seen=news.live)  # no model speaks while a call is open
                 case _:
                     continue
         return out

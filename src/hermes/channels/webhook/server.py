@@ -117,9 +117,14 @@ class WebhookChannel:
 def bound(host: str, port: int) -> socket.socket:
     """Raises Misconfigured when nobody can listen there."""
     family = socket.AF_INET6 if ":" in host else socket.AF_INET
+    # With its protocol named, asyncio sends small pieces at once (TCP_NODELAY).
+    listener = socket.socket(family, socket.SOCK_STREAM, socket.IPPROTO_TCP)
     try:
-        return socket.create_server((host, port), family=family)
+        listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+        listener.bind((host, port))
+        listener.listen()
     except OSError as error:
+        listener.close()
         if error.errno == errno.EADDRINUSE:
             fix = "Stop the program that has it, or set another port"
             raise Misconfigured(f"{HERE}.port", f"port {port} is in use", fix) from error
@@ -128,6 +133,7 @@ def bound(host: str, port: int) -> socket.socket:
             raise Misconfigured(f"{HERE}.port", f"port {port} is not allowed", fix) from error
         fix = 'Use an address of this machine: "127.0.0.1", or "0.0.0.0" for all'
         raise Misconfigured(f"{HERE}.host", f"cannot listen on {host}", fix) from error
+    return listener
 
 
 def _config(app: Starlette) -> uvicorn.Config:

@@ -119,10 +119,10 @@ def test_the_last_text_is_always_complete_and_stands_at_the_end(
     assert told.strip().endswith(last.strip())
 
 
-@given(texts=st.lists(st.text(alphabet="abc", min_size=1, max_size=5), max_size=6))
-def test_a_plain_stream_is_the_answer_letter_for_letter(texts: list[str]) -> None:
+@given(texts=st.lists(st.text(max_size=5), max_size=6), more=st.text(max_size=5))
+def test_a_plain_stream_is_the_answer_letter_for_letter(texts: list[str], more: str) -> None:
     flow = Flow()
     flow.attempt(seen=True)
     told = "".join(flow.delta(text) for text in texts)
-    answer = "".join(texts)
+    answer = "".join(texts) + more
     assert told + flow.committed(answer, seen=True) + flow.finished(answer) == answer

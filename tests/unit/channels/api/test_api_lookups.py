@@ -62,13 +62,16 @@ async def test_sessions_are_listed_and_found_by_name_key_and_id(tmp_path: Path) 
         missing = await here.http.get("/v1/sessions/nobody")
         wrong = [
             await here.http.get("/v1/sessions", params=params)
-            for params in ({"limit": "0"}, {"limit": "x"}, {"limit": "9999"}, {"before": "now"})
+            for params in ({"limit": "0"}, {"limit": "x"}, {"limit": "9999"}, {"before": "nan"})
         ]
+        nul = await here.http.get("/v1/turns/a%00b")
+        slash = await here.http.get("/v1/sessions/")
     assert rows[1]["key"] == session_key("api", "dm", "b")
     assert rows[1]["phase"] == "idle"
     assert rows[1]["rows"] == 2
     assert missing.status_code == 404
     assert [response.status_code for response in wrong] == [400] * 4
+    assert (nul.status_code, slash.status_code) == (404, 404)
 
 
 async def test_messages_are_rows_of_one_conversation_page_by_page(tmp_path: Path) -> None:

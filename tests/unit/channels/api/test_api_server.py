@@ -3,19 +3,22 @@
 import asyncio
 import signal
 import socket
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Callable, Sequence
 from dataclasses import replace
 from pathlib import Path
 
+import httpx2
 import pytest
 
 from hermes.channels.api.front import BODY_BYTES_MAX, Front
 from hermes.channels.api.routes import table
 from hermes.channels.api.server import ApiChannel, bound_sockets
 from hermes.channels.api.settings import ApiSettings
-from hermes.core.channel import Door
-from hermes.core.errors import Misconfigured, StoreFull
-from hermes.core.messages import Inbound
+from hermes.core.channel import Door, Manifest, Status
+from hermes.core.errors import Misconfigured, StoreBusy, StoreFull
+from hermes.core.events import Event
+from hermes.core.ids import SessionKey
+from hermes.core.messages import Inbound, Reply
 from hermes.core.store import Accepted
 from tests.doubles.door import house
 from tests.unit.channels.api.place import KEY, Puppet, client, said, served
@@ -85,30 +88,86 @@ async def test_a_client_that_leaves_in_the_middle_of_its_request_disturbs_nobody
         assert len(await here.house.store.library.sessions(limit=5)) == 1
 
 
+class Behind:
+    """The channel behind a door that a test has changed."""
+
+    def __init__(self, change: Callable[[Door], Door]) -> None:
+        self.api = ApiChannel(ApiSettings(key=KEY, port=0), model="m")
+        self._change = change
+
+    @property
+    def manifest(self) -> Manifest:
+        return self.api.manifest
+
+    def render(self, text: str) -> Sequence[str]:
+        return self.api.render(text)
+
+    async def send(self, reply: Reply, chunk: str, *, key: str) -> str:
+        return await self.api.send(reply, chunk, key=key)
+
+    async def listen(self, door: Door) -> None:
+        await self.api.listen(self._change(door))
+
+    def client(self) -> httpx2.AsyncClient:
+        assert self.api.bound is not None
+        headers = {"Authorization": f"Bearer {KEY}"}
+        return client(f"http://127.0.0.1:{self.api.bound[1]}", headers)
+
+
 async def test_a_store_that_takes_nothing_is_a_reason_to_come_back(tmp_path: Path) -> None:
     """The disk is full when the message comes: nothing was accepted, and the client may repeat."""
-    channel = ApiChannel(ApiSettings(key=KEY, port=0), model="m")
 
-    class Full:
-        manifest = channel.manifest
-        render = channel.render
-        send = channel.send
+    async def accept(_inbound: Inbound) -> Accepted:
+        raise StoreFull("no space left")
 
-        async def listen(self, door: Door) -> None:
-            async def accept(_inbound: Inbound) -> Accepted:
-                raise StoreFull("no space left")
-
-            await channel.listen(replace(door, accept=accept))
-
-    async with house(tmp_path, Full()):
-        assert channel.bound is not None
-        url = f"http://127.0.0.1:{channel.bound[1]}"
-        async with client(url) as http:
-            headers = {"Authorization": f"Bearer {KEY}"}
-            response = await http.post("/v1/chat/completions", json=said("x"), headers=headers)
+    behind = Behind(lambda door: replace(door, accept=accept))
+    async with house(tmp_path, behind), behind.client() as http:
+        response = await http.post("/v1/chat/completions", json=said("x"))
     assert response.status_code == 503
     assert response.json()["error"]["code"] == "store_unavailable"
     assert response.headers["retry-after"]
+
+
+async def test_a_journal_that_cannot_be_read_is_no_reason_to_run_it_again(tmp_path: Path) -> None:
+    class Unreadable:
+        async def since(self, _key: SessionKey, _position: int) -> Sequence[Event]:
+            raise StoreBusy("somebody holds the file")
+
+    def change(door: Door) -> Door:
+        return replace(door, store=replace(door.store, journal=Unreadable()))
+
+    behind, puppet = Behind(change), Puppet()
+    async with house(tmp_path, behind, puppet), behind.client() as http:
+        path = "/v1/chat/completions"
+        asking = [
+            asyncio.create_task(http.post(path, json=said("x"))),
+            asyncio.create_task(http.post(path, json=said("x", stream=True))),
+        ]
+        keyed = http.post(path, json=said("x"), headers={"Idempotency-Key": "k"})
+        plain, streamed, repeatable = await asyncio.gather(*asking, keyed)
+    assert (plain.status_code, repeatable.status_code) == (503, 503)
+    assert plain.headers["x-should-retry"] == "false"
+    assert plain.headers["x-hermes-session-id"]
+    assert repeatable.headers["retry-after"]
+    assert "store_unavailable" in streamed.text
+    assert streamed.text.endswith("data: [DONE]\n\n")
+
+
+async def test_what_breaks_in_a_route_is_told_in_the_same_shape_and_logged(
+    tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    async def status() -> Status:
+        raise RuntimeError("a fault of ours")
+
+    behind = Behind(lambda door: replace(door, status=status))
+    async with house(tmp_path, behind), behind.client() as http:
+        response = await http.get("/metrics")
+        after = await http.get("/v1/sessions")
+    assert response.status_code == 500
+    assert response.json()["error"]["code"] == "internal_error"
+    assert "a fault of ours" not in response.text
+    assert "a fault of ours" in caplog.text
+    assert after.status_code == 200
 
 
 async def test_a_port_in_use_is_a_setting_to_be_changed() -> None:
@@ -137,6 +196,13 @@ async def test_a_name_is_bound_to_all_its_addresses() -> None:
     finally:
         for each in sockets:
             each.close()
+
+
+async def test_small_pieces_are_sent_at_once() -> None:
+    """asyncio turns Nagle's delay off only for sockets that name their protocol."""
+    for each in await bound_sockets(ApiSettings(key=KEY, port=0)):
+        assert each.proto == socket.IPPROTO_TCP
+        each.close()
 
 
 async def test_the_process_keeps_its_signals(tmp_path: Path) -> None:

@@ -54,6 +54,7 @@ def door_on(
         accept=accept or accepted,
         deliver=_nothing,
         watch=_no_feed,  # type: ignore[arg-type]
+        state=lambda: "ready",
         status=_no_status,
         connected=lambda: None,
         polled=lambda: None,

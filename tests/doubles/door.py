@@ -1,0 +1,122 @@
+"""A gateway without a process of its own: real engine, real store, one channel at its door."""
+
+import asyncio
+import time
+from collections.abc import AsyncIterator, Callable, Sequence
+from contextlib import asynccontextmanager
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Protocol
+
+import msgspec
+
+from hermes.app import Parts, build, commands_of, new_id
+from hermes.core.channel import Channel, ChannelStatus, Door, Ear, Status
+from hermes.core.messages import Call, Media
+from hermes.core.ports import Answer, Provider, Request, Tool
+from hermes.core.session import Session
+from hermes.core.step import Allow, Verdict
+from hermes.core.store import Store
+from hermes.gateway.service import Gateway
+from hermes.providers.scripted import Scripted
+from hermes.stores.media import FileShelf
+from hermes.stores.sqlite import open_sqlite
+
+START_S = 10.0
+
+Rule = Callable[[Request], Answer]
+
+
+class Platform(Channel, Ear, Protocol):
+    """Both sides of a channel in one object."""
+
+
+@dataclass(kw_only=True)
+class House:
+    """Everything that a test wants to look at."""
+
+    gateway: Gateway
+    store: Store
+    door: Door
+    listening: "asyncio.Task[None]"
+
+
+def said(request: Request) -> str:
+    """What the person said last."""
+    return [line.text for line in request.lines if line.role == "user"][-1]
+
+
+def echo(request: Request) -> Answer:
+    return Answer(text=f"You said: {said(request)}")
+
+
+async def _no_words(_media: Media) -> str:
+    return ""
+
+
+@asynccontextmanager
+async def house(
+    home: Path,
+    channel: Platform,
+    provider: Provider | Rule = echo,
+    *,
+    tools: Sequence[Tool] = (),
+    verdict: Callable[[Session, Call], Verdict] = lambda _session, _call: Allow(),
+) -> AsyncIterator[House]:
+    """The channel listens, and what it accepts is worked on, until the block ends."""
+    store = await open_sqlite(home / "hermes.db", clock=time.time)
+    parts = Parts(
+        store=store,
+        provider=provider if not callable(provider) else Scripted(provider),
+        tools=tools,
+        channels=[channel],
+        media=FileShelf(home / "media"),
+    )
+    gateway = build(parts)
+    planner = gateway.worker.planner
+    rules = msgspec.structs.replace(planner.rules, verdict=verdict)
+    gateway.worker = replace(gateway.worker, planner=replace(planner, rules=rules))
+    connected = asyncio.Event()
+
+    async def status() -> Status:
+        state = "connected" if connected.is_set() else "connecting"
+        named = ChannelStatus(name=channel.manifest.name, state=state, since=1.0)
+        return await gateway.status((named,))
+
+    door = Door(
+        accept=gateway.accept,
+        deliver=gateway.deliver,
+        watch=gateway.hub.watch,
+        state=lambda: gateway.present.state,
+        status=status,
+        connected=connected.set,
+        polled=lambda: None,
+        describe=_no_words,
+        store=store,
+        media=parts.media,
+        commands=commands_of(parts),
+        new_id=new_id,
+        clock=time.time,
+    )
+    try:
+        async with gateway.joined():
+            await gateway.claim_all()
+            task = asyncio.create_task(channel.listen(door))
+            try:
+                await asyncio.wait_for(connected.wait(), START_S)
+                yield House(gateway=gateway, store=store, door=door, listening=task)
+            finally:
+                task.cancel()
+                await asyncio.wait({task})
+                await _at_rest(gateway)
+    finally:
+        await store.upkeep.close()
+
+
+async def _at_rest(gateway: Gateway) -> None:
+    """Nothing is left running that would write to a closed store."""
+    tasks = [lane.task for lane in gateway.lanes.working() if lane.task is not None]
+    for task in tasks:
+        task.cancel()
+    if tasks:
+        await asyncio.wait(tasks)
