@@ -2,9 +2,11 @@
 
 import asyncio
 import time
+from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
+KEY = "k"
 BODY = b'{"model":"hermes","messages":[{"role":"user","content":"Please go on with the work."}]}'
 
 
@@ -34,20 +36,20 @@ def memory_of(pid: int) -> int:
 
 
 async def load(
-    port: int, pid: int, *, sessions: int, turns: int, key: str = "k", name: str = "s", wide: int = 64
+    port: int, pid: int, *, sessions: int, turns: int, name: str = "s", wide: int = 64
 ) -> Load:
     """`turns` in each session, at most `wide` at the same time."""
     names = iter([f"{name}{n}" for n in range(sessions)])
     cpu, began = cpu_of(pid), time.monotonic()
-    await asyncio.gather(*(_client(port, key, names, turns) for _ in range(min(wide, sessions))))
+    await asyncio.gather(*(_client(port, names, turns) for _ in range(min(wide, sessions))))
     return Load(sessions * turns, time.monotonic() - began, cpu_of(pid) - cpu)
 
 
-async def _client(port: int, key: str, names: "iter[str]", turns: int) -> None:  # type: ignore[valid-type]
+async def _client(port: int, names: Iterator[str], turns: int) -> None:
     reader, writer = await asyncio.open_connection("127.0.0.1", port)
     for name in names:
         head = (
-            f"POST /v1/chat/completions HTTP/1.1\r\nhost: x\r\nauthorization: Bearer {key}\r\n"
+            f"POST /v1/chat/completions HTTP/1.1\r\nhost: x\r\nauthorization: Bearer {KEY}\r\n"
             f"content-type: application/json\r\nx-hermes-session-id: {name}\r\n"
             f"content-length: {len(BODY)}\r\n\r\n"
         ).encode()

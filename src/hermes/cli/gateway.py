@@ -23,9 +23,9 @@ from hermes.cli.command import Nothing
 from hermes.cli.errors import DONE
 from hermes.cli.place import Place
 from hermes.cli.service.lock import LOCK, note
+from hermes.cli.service.notify import Notify, notifier, stop_limit, watchdog_interval
 from hermes.core.errors import Misconfigured, StoreBusy
 from hermes.gateway.drain import Leaving, drain_limit
-from hermes.gateway.notify import Notify, notifier, stop_limit, watchdog_interval
 from hermes.gateway.serve import Serving
 from hermes.settings import Settings, load, prepare
 
@@ -41,13 +41,13 @@ def run(_given: Nothing, place: Place) -> int:
     prepare(place.home)
     logs.begin(place.home, settings, place.environ)
     with _only_one(place), (place.home / "logs" / STACKS).open("a", encoding="utf-8") as stacks:
-        while asyncio.run(_serve(place, settings, stacks)) == "restart_timeout":
-            if _can_start(place):
-                break
-        else:
-            return DONE
-    place.console.tell("Starting anew.")
-    os.execv(sys.executable, [sys.executable, *sys.orig_argv[1:]])  # noqa: S606
+        restarts = True
+        while restarts:
+            restarts = asyncio.run(_serve(place, settings, stacks)) == "restart_timeout"
+            if restarts and _can_start(place):
+                place.console.tell("Starting anew.")
+                os.execv(sys.executable, [sys.executable, *sys.orig_argv[1:]])  # noqa: S606
+    return DONE
 
 
 def _can_start(place: Place) -> bool:

@@ -24,11 +24,8 @@ def _json(parser: ArgumentParser) -> None:
 
 
 def _stop(parser: ArgumentParser) -> None:
-    parser.add_argument(
-        "--force",
-        action="store_true",
-        help="do not wait for running turns; after 10 s more it is killed",
-    )
+    more = "do not wait for running turns; after 10 s more it is killed"
+    parser.add_argument("--force", action="store_true", help=more)
 
 
 def _send(parser: ArgumentParser) -> None:

@@ -85,13 +85,15 @@ def request_lines(session: Session, lines: Sequence[Line]) -> tuple[Line, ...]:
     It begins with a user line; each call is answered exactly once, right after its answer;
     no line is blank; lines of one speaker in a row are one.
     """
-    valid = _merged(_paired(_summarised(session, lines)))
+    valid = _without_orphans(_Valid().taken(_summarised(session, lines)))
     note = _note(session, valid)
     return _with_note(valid, note) if note else valid
 
 
 def spoken(line: Line) -> str:
     """The text of a line with its note, behind a result or in front of a message."""
+    if not line.note:
+        return line.text
     texts = (line.text, line.note) if line.role == "tool" else (line.note, line.text)
     return "\n\n".join(text for text in texts if text)
 
@@ -145,48 +147,59 @@ def _summarised(session: Session, lines: Sequence[Line]) -> Iterable[Line]:
     yield from lines
 
 
-def _paired(lines: Iterable[Line]) -> Iterable[Line]:
-    """Each answer with its results right behind it, then whatever else came meanwhile."""
-    held: list[Line] = []
-    open_: dict[CallId, Line | None] = {}
+class _Valid:
+    """Each answer with its results right behind it, then whatever else came meanwhile; speakers
+    that follow themselves are joined. One pass: a long conversation is read for every step."""
 
-    def release() -> Iterable[Line]:
-        for call, result in open_.items():
-            yield result or Line(role="tool", text=NO_RESULT, call=call, outcome=Outcome.STOPPED)
-        yield from held
-        open_.clear()
-        held.clear()
+    def __init__(self) -> None:
+        self._out: list[Line] = []
+        self._held: list[Line] = []
+        self._open: dict[CallId, Line | None] = {}
 
-    for line in lines:
-        if RELAYED in line.labels:
-            held.append(Line(role="user", text=_RELAYED + line.text))
-        elif line.role == "assistant":
-            yield from release()
-            if line.text.strip() or line.calls:
-                yield line
-                open_.update({call.id: None for call in line.calls})
-        elif line.role == "tool":
-            if line.call in open_ and open_[line.call] is None:
-                open_[line.call] = line
-        elif line.text.strip() or line.media:
-            held.append(line)
-    yield from release()
+    def taken(self, lines: Iterable[Line]) -> list[Line]:
+        for line in lines:
+            if RELAYED in line.labels:
+                self._wait(Line(role="user", text=_RELAYED + line.text))
+            elif line.role == "assistant":
+                self._release()
+                if line.calls or line.text.strip():
+                    self._put(line)
+                    self._open = {call.id: None for call in line.calls}
+            elif line.role == "tool":
+                if line.call in self._open and self._open[line.call] is None:
+                    self._open[line.call] = line
+            elif line.media or line.text.strip():
+                self._wait(line)
+        self._release()
+        return self._out
 
-
-def _merged(lines: Iterable[Line]) -> tuple[Line, ...]:
-    out: list[Line] = []
-    for line in lines:
-        if not out and line.role != "user":
-            continue  # a view may begin in the middle of a turn; a request may not
-        if out and line.role == out[-1].role != "tool":
-            out[-1] = _joined(out[-1], line)
+    def _wait(self, line: Line) -> None:
+        if self._open:
+            self._held.append(line)
         else:
-            out.append(line)
-    return _without_orphans(out)
+            self._put(line)
+
+    def _release(self) -> None:
+        for call, result in self._open.items():
+            none = Line(role="tool", text=NO_RESULT, call=call, outcome=Outcome.STOPPED)
+            self._put(result or none)
+        for line in self._held:
+            self._put(line)
+        if self._open:
+            self._open, self._held = {}, []
+
+    def _put(self, line: Line) -> None:
+        if not self._out:
+            if line.role == "user":  # a view may begin in the middle of a turn; a request may not
+                self._out.append(line)
+        elif line.role == self._out[-1].role != "tool":
+            self._out[-1] = _joined(self._out[-1], line)
+        else:
+            self._out.append(line)
 
 
 def _without_orphans(lines: list[Line]) -> tuple[Line, ...]:
-    known = {call.id for line in lines for call in line.calls}
+    known = {call.id for line in lines if line.calls for call in line.calls}
     return tuple(line for line in lines if line.role != "tool" or line.call in known)
 
 

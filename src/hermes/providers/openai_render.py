@@ -92,6 +92,8 @@ class _Page:
         return [f"[Attached: {media.name} ({media.media_type}).]" for media in line.media]
 
     def _assistant(self, line: Line, in_calling: bool) -> Json:
+        if not in_calling and self._quirks.reasoning_when == "calls":
+            return {"role": "assistant", "content": line.text or None}
         mine = line.thoughts if line.model == self._writer else ()
         kept = _kept(mine)
         message: Json = {"role": "assistant", "content": line.text or None}
@@ -152,6 +154,8 @@ def _kept(thoughts: Sequence[Thought]) -> Kept:
 
 def _turns_with_calls(lines: Sequence[Line]) -> list[bool]:
     """For each line: is there a call between the user lines around it?"""
+    if not any(line.calls for line in lines):
+        return [False] * len(lines)
     found: list[bool] = []
     start = 0
     for at, line in enumerate([*lines, None]):

@@ -156,9 +156,9 @@ class Wire:
 
     def _made(self) -> httpx2.AsyncClient:
         waits = self.endpoint.timeouts
-        # Certificates are read for TLS only, and once: they cost 30 ms and some memory.
-        if self._trust is None and not self.endpoint.base_url.startswith("http://"):
-            self._trust = httpx2.create_ssl_context()
+        if self._trust is None:  # certificates are read for TLS only, and once: they cost 30 ms
+            secure = not self.endpoint.base_url.startswith("http://")
+            self._trust = httpx2.create_ssl_context(verify=secure)
         return httpx2.AsyncClient(
             headers=dict(self.endpoint.headers),
             timeout=httpx2.Timeout(
@@ -167,7 +167,7 @@ class Wire:
             limits=httpx2.Limits(max_connections=1, keepalive_expiry=CONNECTION_IDLE_S),
             follow_redirects=False,  # a redirect would carry the key to another host
             trust_env=not is_loopback(self.endpoint.base_url),
-            verify=self._trust or False,
+            verify=self._trust,
         )
 
     def _url(self, path: str) -> str:

@@ -13,7 +13,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from hermes.gateway.notify import Notify, notifier, seconds_of, stop_limit, watchdog_interval
+from hermes.cli.service.notify import Notify, notifier, seconds_of, stop_limit, watchdog_interval
 
 PID = 4242
 UNIT = "0::/user.slice/user-1000.slice/user@1000.service/app.slice/hermes-gateway.service\n"
