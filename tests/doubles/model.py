@@ -9,6 +9,7 @@ import json
 from collections.abc import AsyncIterator, Awaitable, Callable
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
+from itertools import pairwise
 from typing import Any
 
 Body = dict[str, Any]
@@ -47,6 +48,24 @@ class Asked:
     def everything(self) -> str:
         return json.dumps(self.body, ensure_ascii=False)
 
+    @property
+    def faults(self) -> list[str]:
+        """What the strictest provider would refuse in this conversation (C25); none is right."""
+        messages = self.messages
+        found = [f"{n}: a second system message" for n in _places(messages[1:], "system")]
+        said = messages[1:] if messages[0]["role"] == "system" else messages
+        if not said or said[0]["role"] != "user":
+            found.append("it does not begin with the user")
+        if said and said[-1]["role"] == "assistant":
+            found.append("it ends with the assistant")
+        for n, (one, other) in enumerate(pairwise(said), start=1):
+            if one["role"] == other["role"] != "tool":
+                found.append(f"{n}: two of the {one['role']} in a row")
+        for n, message in enumerate(said):
+            if _is_blank(message):
+                found.append(f"{n}: a blank message of the {message['role']}")
+        return found + _unpaired(said)
+
 
 @dataclass
 class Says:
@@ -66,6 +85,40 @@ def text_of(message: Body) -> str:
     if isinstance(content, list):
         return "".join(part.get("text", "") for part in content)
     return content or ""
+
+
+def _is_blank(message: Body) -> bool:
+    content = message.get("content")
+    shows = isinstance(content, list) and any(part["type"] != "text" for part in content)
+    return not (shows or message.get("tool_calls") or text_of(message).strip())
+
+
+def _places(messages: list[Body], role: str) -> list[int]:
+    return [n for n, message in enumerate(messages) if message["role"] == role]
+
+
+def _unpaired(said: list[Body]) -> list[str]:
+    """Each call has an id of its own and is answered exactly once, right behind its message."""
+    found: list[str] = []
+    seen: set[str] = set()
+    open_: list[str] = []
+    for n, message in enumerate(said):
+        if message["role"] == "tool":
+            name = message["tool_call_id"]
+            if name not in open_:
+                found.append(f"{n}: a result that no call waits for")
+            open_ = [other for other in open_ if other != name]
+            continue
+        found += [f"{n}: call {name} has no result" for name in open_]
+        calls = message.get("tool_calls") or []
+        open_ = [call["id"] for call in calls]
+        found += [f"{n}: call {name} is there twice" for name in open_ if name in seen]
+        found += [f"{n}: two calls of one id"] * (len(set(open_)) != len(open_))
+        for call in calls:
+            if not isinstance(json.loads(call["function"]["arguments"]), dict):
+                found.append(f"{n}: arguments that are no object")
+        seen.update(open_)
+    return found + [f"call {name} has no result" for name in open_]
 
 
 def terminal(command: str) -> tuple[str, Body]:
@@ -109,8 +162,14 @@ class Model:
         self._gates.pop(gate, None)
         self._reached.pop(gate, None)
 
+    def check(self) -> None:
+        """No request of all that came was one that a strict provider refuses."""
+        wrong = [(asked.faults, asked.everything) for asked in self.asked if asked.faults]
+        assert wrong == [], "C25"
+
     @asynccontextmanager
     async def up(self) -> AsyncIterator["Model"]:
+        """Listening while the block runs; in the end every request must have been valid."""
         tasks: set[asyncio.Task[None]] = set()
 
         async def serve(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
@@ -129,6 +188,7 @@ class Model:
         self.port = server.sockets[0].getsockname()[1]
         try:
             yield self
+            self.check()
         finally:
             server.close()
             for task in tasks:

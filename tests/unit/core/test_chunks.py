@@ -59,7 +59,7 @@ def code_of(text: str) -> list[tuple[str, str]]:
 
 
 @given(texts, limits, measures)
-@settings(max_examples=120, deadline=None)
+@settings(max_examples=80, deadline=None)
 def test_joined_bodies_are_the_text_and_no_piece_is_too_long(
     text: str, limit: int, measure: Callable[[str], int]
 ) -> None:
@@ -70,7 +70,7 @@ def test_joined_bodies_are_the_text_and_no_piece_is_too_long(
 
 
 @given(texts, limits)
-@settings(max_examples=120, deadline=None)
+@settings(max_examples=80, deadline=None)
 def test_a_fence_that_is_cut_is_closed_and_opened_again(text: str, limit: int) -> None:
     pieces = split(text, limit)
     for piece in pieces[:-1]:
@@ -81,7 +81,7 @@ def test_a_fence_that_is_cut_is_closed_and_opened_again(text: str, limit: int) -
 
 
 @given(texts, limits)
-@settings(max_examples=120, deadline=None)
+@settings(max_examples=80, deadline=None)
 @example(FAMILY * 200, LIMIT_MIN)
 @example("x" + FLAG * 600, LIMIT_MIN)
 def test_no_grapheme_is_cut(text: str, limit: int) -> None:
@@ -139,7 +139,7 @@ def test_what_people_see_as_one_character_is_one(whole: str) -> None:
 
 
 @given(texts, st.integers(LIMIT_MIN, 2_000), measures)
-@settings(deadline=None)
+@settings(max_examples=50, deadline=None)
 def test_a_first_part_fits_and_begins_the_text(
     text: str, limit: int, measure: Callable[[str], int]
 ) -> None:

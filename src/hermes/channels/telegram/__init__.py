@@ -1,0 +1,1 @@
+"""Telegram: a bot that people write to, by long polling or a webhook."""

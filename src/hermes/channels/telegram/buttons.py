@@ -1,0 +1,84 @@
+"""Buttons under a question: what is written into them, and what a press says. Pure.
+
+Telegram keeps 64 bytes for a button. What is longer stays with us, under its digest. A button in a
+group carries a stamp of the lane that was asked, so that nobody else answers by accident.
+"""
+
+import base64
+import hashlib
+from collections.abc import Sequence
+
+from msgspec import Struct
+
+from hermes.core.ids import SessionKey, session_key
+from hermes.core.messages import Reply
+
+BYTES_MAX = 64
+LABEL_CHARS_MAX = 60
+BUTTONS_MAX = 20
+ROW_CHARS_MAX = 30  # labels that are short stand side by side
+STAMP_CHARS = 8
+
+_SAYS, _KEPT = "|", "#"
+_SIGNS = {"approve": "✅", "always": "✅", "yes": "✅", "deny": "❌", "no": "❌"}
+
+
+class Button(Struct, frozen=True):
+    label: str
+    code: str
+    kept: str = ""  # what must be remembered under the code's digest, if anything
+
+
+class Press(Struct, frozen=True):
+    """`text` is what the button says; where it is empty, `digest` names what was kept."""
+
+    stamp: str = ""
+    text: str = ""
+    digest: str = ""
+
+    def is_for(self, lane: SessionKey) -> bool:
+        return not self.stamp or self.stamp == stamp_of(lane)
+
+
+def keyboard_of(reply: Reply) -> Sequence[Sequence[Button]]:
+    """The buttons of a reply in rows."""
+    group = session_key("telegram", "group", reply.address.chat)
+    asked = reply.session == group or reply.session.startswith(f"{group}:")
+    stamp = stamp_of(reply.session) if asked else ""
+    rows: list[list[Button]] = []
+    room = 0
+    for label, says in reply.buttons[:BUTTONS_MAX]:
+        button = _button(label, says, stamp)
+        if not rows or len(button.label) > room:
+            rows.append([])
+            room = ROW_CHARS_MAX
+        rows[-1].append(button)
+        room -= len(button.label)
+    return rows
+
+
+def press_of(code: str) -> Press:
+    """What was pressed. Words without any sign of ours are what the button says."""
+    for stamp in ("", code[:STAMP_CHARS]):
+        sign, rest = code[len(stamp) : len(stamp) + 1], code[len(stamp) + 1 :]
+        if sign == _KEPT:
+            return Press(stamp, "", rest)
+        if sign == _SAYS:
+            return Press(stamp, rest)
+    return Press("", code)
+
+
+def stamp_of(lane: SessionKey) -> str:
+    digest = hashlib.sha256(lane.encode()).digest()
+    return base64.urlsafe_b64encode(digest).decode()[:STAMP_CHARS]
+
+
+def _button(label: str, says: str, stamp: str) -> Button:
+    words = " ".join((label or says).split())[:LABEL_CHARS_MAX] or "…"
+    sign = _SIGNS.get(words.lower(), "")
+    shown = f"{sign} {words}" if sign else words
+    plain = says if not stamp and press_of(says) == Press("", says) else f"{stamp}{_SAYS}{says}"
+    if len(plain.encode()) <= BYTES_MAX:
+        return Button(shown, plain)
+    digest = hashlib.sha256(says.encode()).hexdigest()[:32]
+    return Button(shown, f"{stamp}{_KEPT}{digest}", says)

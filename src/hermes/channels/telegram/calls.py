@@ -1,0 +1,178 @@
+"""What we ask of the Bot API, with its failures in our words. I/O."""
+
+import asyncio
+from collections.abc import Sequence
+
+from msgspec import Struct
+from msgspec.structs import replace
+from telegram import InlineKeyboardButton, InlineKeyboardMarkup, LinkPreviewOptions
+from telegram.constants import ChatAction, ParseMode
+
+from hermes.channels.telegram.buttons import Button
+from hermes.channels.telegram.failures import Moved, NoThread, TokenUnknown, Unreadable
+from hermes.channels.telegram.line import Line
+from hermes.channels.telegram.render import plain_of
+from hermes.channels.telegram.wording import FILE_BYTES_MAX
+from hermes.core.errors import ChannelBusy, ChannelDown, ChannelRefused
+from hermes.core.messages import Address, Media
+
+FETCH_TRIES, FETCH_PAUSE_S, FETCH_S_MAX = 4, 1.0, 60.0
+UPLOAD_BYTES_MAX = 50_000_000
+PHOTO_BYTES_MAX = 10_000_000
+PHOTOS = frozenset({"image/jpeg", "image/png", "image/webp"})
+VOICES = frozenset({"audio/ogg", "audio/opus"})
+ADJUSTMENTS_MAX = 3
+
+_PREVIEWS_OFF = LinkPreviewOptions(is_disabled=True)
+
+
+class Letter(Struct, frozen=True, kw_only=True):
+    """A text for a chat; `marked`: it is MarkdownV2."""
+
+    chat: str
+    thread: str = ""
+    text: str
+    marked: bool = False
+    buttons: Sequence[Sequence[Button]] = ()
+
+
+def letter_to(address: Address, text: str) -> Letter:
+    return Letter(chat=address.chat, thread=address.thread, text=text)
+
+
+class Calls:
+    """What is said and shown in chats. Raises ChannelFailed and nothing else."""
+
+    def __init__(self, line: Line) -> None:
+        self._line = line
+
+    async def say(self, letter: Letter) -> int:
+        """Returns the message's id."""
+        for _ in range(ADJUSTMENTS_MAX):
+            try:
+                return await self._say(letter)
+            except (Unreadable, NoThread, Moved) as refused:
+                letter = _adjusted(letter, refused)
+        return await self._say(letter)
+
+    async def change(self, letter: Letter, message: int) -> None:
+        try:
+            await self._change(letter, message)
+        except (Unreadable, Moved) as refused:
+            await self._change(_adjusted(letter, refused), message)
+
+    async def remove(self, chat: str, message: int) -> None:
+        await self._line.ask(self._line.bot.delete_message(_chat(chat), message))
+
+    async def typing(self, address: Address) -> None:
+        sign = self._line.bot.send_chat_action(
+            _chat(address.chat), ChatAction.TYPING, message_thread_id=_thread(address.thread)
+        )
+        await self._line.ask(sign)
+
+    async def attach(self, address: Address, media: Media, content: bytes) -> int:
+        """As what people can see or hear at once; else as a file."""
+        if len(content) > UPLOAD_BYTES_MAX:
+            raise ChannelRefused(f"a bot may send {UPLOAD_BYTES_MAX // 1_000_000} MB at most")
+        try:
+            return await self._attach(address, media, content, plain=False)
+        except Moved as moved:
+            address = replace(address, chat=moved.chat)
+        except NoThread:
+            address = replace(address, thread="")
+        except ChannelRefused:
+            if media.media_type not in PHOTOS | VOICES:
+                raise
+        return await self._attach(address, media, content, plain=True)
+
+    async def answer(self, query: str, words: str = "") -> None:
+        """A pressed button stops turning; people see the words for a moment."""
+        await self._line.ask(self._line.bot.answer_callback_query(query, text=words or None))
+
+    async def unbutton(self, chat: str, message: int) -> None:
+        bare = self._line.bot.edit_message_reply_markup(
+            chat_id=_chat(chat), message_id=message, reply_markup=None
+        )
+        await self._line.ask(bare)
+
+    async def fetch(self, file_id: str) -> bytes | None:
+        """None when Telegram does not hand it out, however often it is asked."""
+        for n in range(FETCH_TRIES):
+            try:
+                async with asyncio.timeout(FETCH_S_MAX):
+                    return await self._fetch(file_id)
+            except TokenUnknown:
+                return None  # the library's reading of a file that is not there
+            except (ChannelDown, TimeoutError) as down:
+                wait_s = down.delay_s if isinstance(down, ChannelBusy) else FETCH_PAUSE_S * 2**n
+                if n + 1 < FETCH_TRIES:
+                    await asyncio.sleep(min(wait_s, FETCH_S_MAX))
+            except ChannelRefused:
+                return None
+        return None
+
+    async def _say(self, letter: Letter) -> int:
+        sent = self._line.bot.send_message(
+            _chat(letter.chat),
+            letter.text,
+            parse_mode=ParseMode.MARKDOWN_V2 if letter.marked else None,
+            message_thread_id=_thread(letter.thread),
+            reply_markup=_keyboard(letter.buttons),
+            link_preview_options=_PREVIEWS_OFF,
+        )
+        return (await self._line.ask(sent)).message_id
+
+    async def _change(self, letter: Letter, message: int) -> None:
+        changed = self._line.bot.edit_message_text(
+            letter.text,
+            chat_id=_chat(letter.chat),
+            message_id=message,
+            parse_mode=ParseMode.MARKDOWN_V2 if letter.marked else None,
+            reply_markup=_keyboard(letter.buttons),
+            link_preview_options=_PREVIEWS_OFF,
+        )
+        await self._line.ask(changed)
+
+    async def _attach(self, address: Address, media: Media, content: bytes, *, plain: bool) -> int:
+        bot, chat, thread = self._line.bot, _chat(address.chat), _thread(address.thread)
+        name = media.name or "file"
+        if media.media_type in PHOTOS and len(content) <= PHOTO_BYTES_MAX and not plain:
+            sent = bot.send_photo(chat, content, filename=name, message_thread_id=thread)
+        elif media.media_type in VOICES and not plain:
+            sent = bot.send_voice(chat, content, filename=name, message_thread_id=thread)
+        else:
+            sent = bot.send_document(chat, content, filename=name, message_thread_id=thread)
+        return (await self._line.ask(sent)).message_id
+
+    async def _fetch(self, file_id: str) -> bytes | None:
+        file = await self._line.ask(self._line.bot.get_file(file_id))
+        if (file.file_size or 0) > FILE_BYTES_MAX:
+            return None
+        content = bytes(await self._line.ask(file.download_as_bytearray(read_timeout=FETCH_S_MAX)))
+        return content if len(content) <= FILE_BYTES_MAX else None
+
+
+def _adjusted(letter: Letter, refused: ChannelRefused) -> Letter:
+    """The same words in a way that Telegram may take."""
+    match refused:
+        case Unreadable():
+            return replace(letter, text=plain_of(letter.text), marked=False)
+        case Moved():
+            return replace(letter, chat=refused.chat)
+        case _:
+            return replace(letter, thread="")
+
+
+def _chat(chat: str) -> int | str:
+    return int(chat) if chat.lstrip("-").isdecimal() else chat
+
+
+def _thread(thread: str) -> int | None:
+    return int(thread) if thread.isdecimal() else None
+
+
+def _keyboard(buttons: Sequence[Sequence[Button]]) -> InlineKeyboardMarkup | None:
+    if not buttons:
+        return None
+    rows = [[InlineKeyboardButton(b.label, callback_data=b.code) for b in row] for row in buttons]
+    return InlineKeyboardMarkup(rows)

@@ -1,0 +1,96 @@
+"""The line to Telegram: one bot, opened when it is first needed. I/O.
+
+Everything that goes wrong on it is told as a ChannelFailed, without the token.
+"""
+
+import asyncio
+import logging
+from collections.abc import Awaitable, Sequence
+from typing import TypeVar
+
+from msgspec import Raw
+from telegram import Bot, BotCommand
+from telegram.error import TelegramError
+
+from hermes.channels.telegram.failures import failure
+from hermes.channels.telegram.settings import TelegramSettings
+from hermes.channels.telegram.translate import Me
+from hermes.channels.telegram.updates import WANTED
+from hermes.channels.telegram.wire import Wires, connect
+from hermes.core.errors import ChannelDown
+
+HOOK_CONNECTIONS_MAX = 10
+LIBRARIES = ("httpx", "httpcore", "telegram")
+
+_T = TypeVar("_T")
+
+
+class Line:
+    def __init__(self, settings: TelegramSettings) -> None:
+        self._settings = settings
+        self._made: Wires | None = None
+        for library in LIBRARIES:  # they log addresses, and the token stands in those
+            logging.getLogger(library).setLevel(logging.WARNING)
+
+    @property
+    def bot(self) -> Bot:
+        return self._wires.bot
+
+    async def ask(self, call: Awaitable[_T]) -> _T:
+        try:
+            return await call
+        except TelegramError as error:
+            raise failure(error, hide=self._settings.token) from None
+
+    async def me(self) -> Me:
+        user = await self.ask(self.bot.get_me())
+        return Me(user.id, user.username or f"bot{user.id}")
+
+    async def register(self, commands: Sequence[tuple[str, str]]) -> None:
+        listed = [BotCommand(name, summary) for name, summary in commands]
+        await self.ask(self.bot.set_my_commands(listed))
+
+    async def listen_by_poll(self) -> None:
+        """A webhook and a poll exclude one another. What waits is kept."""
+        await self.ask(self.bot.delete_webhook(drop_pending_updates=False))
+
+    async def listen_by_hook(self, url: str, secret: str) -> None:
+        hooked = self.bot.set_webhook(
+            url,
+            secret_token=secret,
+            allowed_updates=WANTED,
+            max_connections=HOOK_CONNECTIONS_MAX,
+            drop_pending_updates=False,
+        )
+        await self.ask(hooked)
+
+    async def poll(self, offset: int, *, timeout_s: float, silence_s: float) -> Sequence[Raw]:
+        """Updates from `offset` on; the ones before are confirmed by asking."""
+        polling = self._wires.polling
+        asked = self.bot.get_updates(
+            offset=offset or None,
+            timeout=int(timeout_s),
+            read_timeout=silence_s,  # beyond the time-out
+            allowed_updates=WANTED,
+        )
+        try:
+            async with asyncio.timeout(timeout_s + silence_s):
+                await self.ask(asked)
+        except TimeoutError:
+            raise ChannelDown("Telegram is silent", delay_s=0.0) from None
+        return polling.batch
+
+    async def rebuild_poll(self) -> None:
+        """A socket that is dead does not say so: forget it and begin with another."""
+        await self._wires.rebuild_poll()
+
+    async def aclose(self) -> None:
+        made, self._made = self._made, None
+        if made is not None:
+            await made.aclose()
+
+    @property
+    def _wires(self) -> Wires:
+        if self._made is None:
+            self._made = connect(self._settings)
+        return self._made

@@ -1,0 +1,78 @@
+"""Long polling. The offset moves only when every update of a batch has been stored. I/O."""
+
+import asyncio
+import logging
+from collections.abc import Sequence
+
+import msgspec
+from msgspec import Raw, Struct
+
+from hermes.channels.telegram.failures import PolledElsewhere, TokenUnknown
+from hermes.channels.telegram.line import Line
+from hermes.channels.telegram.receive import Receiver, parsed
+from hermes.channels.telegram.updates import Head
+from hermes.core.errors import ChannelBusy, ChannelDown, StoreFailed
+
+FAILURES_MAX = 5  # in a row; then it is more than a hiccup
+DOWN_S = 15.0
+STORE_S = 5.0
+
+log = logging.getLogger("hermes.channels.telegram")
+
+
+class Patience(Struct, frozen=True, kw_only=True):
+    """How long Telegram may be silent beyond the time-out, and the first pause after a failure."""
+
+    silence_s: float = 10.0
+    pause_s: float = 1.0
+
+
+async def poll_for_ever(
+    line: Line, receiver: Receiver, *, timeout_s: float, patience: Patience
+) -> None:
+    """Raises ChannelDown when it must be begun anew."""
+    offset = failures = 0
+    while True:
+        try:
+            batch = await line.poll(offset, timeout_s=timeout_s, silence_s=patience.silence_s)
+        except (TokenUnknown, PolledElsewhere):
+            raise
+        except ChannelDown as down:
+            failures += 1
+            if failures >= FAILURES_MAX:
+                raise ChannelDown(str(down), delay_s=max(down.delay_s, DOWN_S)) from None
+            await _recover(line, down, patience.pause_s * 2 ** (failures - 1))
+            continue
+        failures = 0
+        receiver.door.polled()
+        if batch:
+            offset = await _taken(receiver, batch)
+
+
+async def _recover(line: Line, down: ChannelDown, pause_s: float) -> None:
+    if isinstance(down, ChannelBusy):
+        await asyncio.sleep(down.delay_s)
+        return
+    log.info("polling goes on in %g s with a new connection: %s", pause_s, down)
+    await line.rebuild_poll()
+    await asyncio.sleep(pause_s)
+
+
+async def _taken(receiver: Receiver, batch: Sequence[Raw]) -> int:
+    """Where to go on. Nothing is confirmed when one of them could not be stored."""
+    last = max((head.update_id for raw in batch if (head := _head(raw))), default=None)
+    if last is None:
+        raise ChannelDown("Telegram sends updates without an id", delay_s=DOWN_S)
+    updates = [update for raw in batch if (update := parsed(raw)) is not None]
+    try:
+        await receiver.take_all(updates)
+    except StoreFailed as failed:
+        raise ChannelDown(f"a message could not be stored: {failed}", delay_s=STORE_S) from failed
+    return last + 1
+
+
+def _head(raw: Raw) -> Head | None:
+    try:
+        return msgspec.json.decode(raw, type=Head)
+    except msgspec.MsgspecError:
+        return None

@@ -1,0 +1,234 @@
+"""Telegram's updates to messages of ours: who speaks, in which lane, and is it for us? Pure."""
+
+import re
+from typing import Literal
+
+from msgspec import Struct
+from msgspec.structs import replace
+
+from hermes.channels.telegram.buttons import Press, press_of
+from hermes.channels.telegram.updates import CallbackQuery, Message, Sticker, Update, User
+from hermes.channels.telegram.wording import (
+    CORRECTED,
+    FILE_BYTES_MAX,
+    Wanted,
+    files_of,
+    forwarded,
+    name_of,
+    nouns,
+    quote_of,
+    title_of,
+    too_large,
+)
+from hermes.core.ids import DEFAULT_ISOLATION, Isolation, MessageId, SessionKey, chat_key
+from hermes.core.messages import Address, Inbound, Person
+
+Kind = Literal["dm", "group", "channel"]
+
+_KINDS: dict[str, Kind] = {
+    "private": "dm",
+    "group": "group",
+    "supergroup": "group",
+    "channel": "channel",
+}
+_COMMAND = re.compile(r"/([A-Za-z0-9_]{1,64})(?:@(\w+))?(?=\s|$)")
+
+
+class Me(Struct, frozen=True):
+    """The bot itself."""
+
+    id: int
+    username: str
+
+    @property
+    def account(self) -> str:
+        return f"telegram:{self.id}"
+
+
+class Manners(Struct, frozen=True, kw_only=True):
+    """How to behave where more than two are in a chat, and what is a command of ours."""
+
+    require_mention: bool = True
+    isolation: Isolation = DEFAULT_ISOLATION
+    commands: frozenset[str] = frozenset()  # with their slash
+
+
+class Heard(Struct, frozen=True, kw_only=True):
+    """A message for us. `lead` is what stands before its own words; its files are not here yet."""
+
+    inbound: Inbound
+    private: bool
+    lead: str = ""
+    body: str = ""
+    files: tuple[Wanted, ...] = ()
+    sticker: Sticker | None = None
+
+    def saying(self, body: str) -> "Heard":
+        """The same message with other words."""
+        return replace(self, body=body, inbound=replace(self.inbound, text=self.lead + body))
+
+
+class Pressed(Struct, frozen=True, kw_only=True):
+    """A button was pressed. The message has the button's words, unless those were kept by us."""
+
+    inbound: Inbound
+    query: str
+    press: Press
+    message: int  # the one with the buttons
+
+
+def translate(update: Update, me: Me, manners: Manners, *, at: float) -> Heard | Pressed | None:
+    """None for what is not meant for us, or is nothing to answer."""
+    if update.callback_query is not None:
+        return _pressed(update.callback_query, me, manners, at)
+    first = update.message or update.channel_post
+    if first is not None:
+        return _heard(first, me, manners, at)
+    edited = update.edited_message or update.edited_channel_post
+    if edited is not None and edited.location is None:  # a live location is edited all the time
+        return _heard(edited, me, manners, at)
+    return None
+
+
+def _heard(message: Message, me: Me, manners: Manners, at: float) -> Heard | None:
+    kind = _KINDS.get(message.chat.type)
+    speaker = _speaker(message, me)
+    if kind is None or speaker is None or message.is_automatic_forward:
+        return None
+    said = message.text or message.caption
+    words = _unaddressed(said, me) if message.forward_origin is None else said
+    if words is None or (kind != "dm" and not _is_for_us(message, words, me, manners)):
+        return None
+    command = message.forward_origin is None and _COMMAND.match(words) is not None
+    body, files = _content(message, words)
+    if not body:
+        return None
+    heard = Heard(
+        inbound=_inbound(message, speaker, (me, manners), at),
+        private=kind == "dm",
+        lead="" if command else _lead(message, kind, speaker, manners),
+        files=files,
+        sticker=message.sticker,
+    )
+    return heard.saying(_welcome(body, manners) if command else body)
+
+
+def _pressed(query: CallbackQuery, me: Me, manners: Manners, at: float) -> Pressed | None:
+    shown = query.message
+    if shown is None or shown.chat.type not in _KINDS or query.sender.is_bot:
+        return None
+    press = press_of(query.data)
+    inbound = _inbound(shown, _person(query.sender), (me, manners), at)
+    return Pressed(
+        inbound=replace(inbound, id=MessageId(f"cb:{query.id}"), text=press.text),
+        query=query.id,
+        press=press,
+        message=shown.message_id,
+    )
+
+
+def _inbound(message: Message, speaker: Person, who: tuple[Me, Manners], at: float) -> Inbound:
+    me, manners = who
+    kind, chat = _KINDS[message.chat.type], str(message.chat.id)
+    thread = _thread(message)
+    id_ = f"{chat}:{message.message_id}"
+    return Inbound(
+        id=MessageId(f"{id_}:edit:{message.edit_date}" if message.edit_date else id_),
+        account=me.account,
+        session=_lane(kind, chat, thread, speaker, manners.isolation),
+        sender=speaker,
+        address=Address(platform="telegram", chat=chat, thread=thread, account=me.account),
+        text="",
+        at=at,
+        place=title_of(message.chat) or speaker.name,
+    )
+
+
+def _lane(kind: Kind, chat: str, thread: str, speaker: Person, isolation: Isolation) -> SessionKey:
+    return chat_key("telegram", kind, chat, thread=thread, user=speaker.id, isolation=isolation)
+
+
+def _thread(message: Message) -> str:
+    """Only a topic is a thread; an answer to an answer has such a number as well."""
+    topic = message.is_topic_message and message.message_thread_id
+    return str(message.message_thread_id) if topic else ""
+
+
+def _speaker(message: Message, me: Me) -> Person | None:
+    """By the id that never changes. A chat can speak, too: an anonymous admin, a channel."""
+    if message.sender_chat is not None:
+        return Person(id=str(message.sender_chat.id), name=title_of(message.sender_chat))
+    user = message.sender
+    if user is None or user.is_bot or user.id == me.id:
+        return None  # two bots that answer one another never end
+    return _person(user)
+
+
+def _person(user: User) -> Person:
+    return Person(id=str(user.id), name=name_of(user) or user.username)
+
+
+def _unaddressed(text: str, me: Me) -> str | None:
+    """Without our name at its beginning; None when it is another bot's command."""
+    stripped = re.sub(rf"^\s*@{re.escape(me.username)}\b[\s,:]*", "", text, flags=re.IGNORECASE)
+    words = stripped if stripped or not text else text
+    command = _COMMAND.match(words)
+    if command is None or command[2] is None:
+        return words
+    if command[2].lower() != me.username.lower():
+        return None
+    return f"/{command[1]}{words[command.end() :]}"
+
+
+def _is_for_us(message: Message, words: str, me: Me, manners: Manners) -> bool:
+    if not manners.require_mention:
+        return True
+    said = message.text or message.caption
+    name = re.escape(me.username)
+    if re.search(rf"(?:(?<![\w@])|^/\w+)@{name}(?!\w)", said, re.IGNORECASE):
+        return True
+    entities = (*message.entities, *message.caption_entities)
+    if any(entity.user is not None and entity.user.id == me.id for entity in entities):
+        return True
+    return _answers_us(message, me) or _names_command(words, manners)
+
+
+def _answers_us(message: Message, me: Me) -> bool:
+    """Everything in a topic is an answer to the message that opened it; that is not meant."""
+    answered = message.reply_to_message
+    if answered is None or answered.forum_topic_created is not None:
+        return False
+    return answered.sender is not None and answered.sender.id == me.id
+
+
+def _names_command(words: str, manners: Manners) -> bool:
+    command = _COMMAND.match(words)
+    return command is not None and f"/{command[1].lower()}" in manners.commands
+
+
+def _welcome(body: str, manners: Manners) -> str:
+    """What Telegram sends when somebody opens the bot is a wish for help, if nothing else."""
+    begins = body == "/start" or body.startswith("/start ")
+    known = "/start" in manners.commands or "/help" not in manners.commands
+    return "/help" if begins and not known else body
+
+
+def _lead(message: Message, kind: Kind, speaker: Person, manners: Manners) -> str:
+    shared = manners.isolation.threads if _thread(message) else manners.isolation.groups
+    called = speaker.name.replace(":", "") or speaker.id
+    name = f"{called}: " if kind != "dm" and shared == "shared" else ""
+    corrected = f"{CORRECTED}\n" if message.edit_date else ""
+    came_from = forwarded(message.forward_origin) if message.forward_origin is not None else ""
+    return f"{name}{corrected}{quote_of(message)}{came_from}"
+
+
+def _content(message: Message, words: str) -> tuple[str, tuple[Wanted, ...]]:
+    """The words, and the files to fetch. What comes without words is named."""
+    files, large = [], []
+    for wanted, size in files_of(message):
+        if size > FILE_BYTES_MAX:
+            large.append(too_large(wanted, size))
+        else:
+            files.append(wanted)
+    said = [words] if words.strip() else [] if large else list(nouns(message))
+    return "\n".join([*said, *large]), tuple(files)

@@ -1,0 +1,159 @@
+"""The parts of Telegram's updates that we read. What is not named here is ignored when decoded."""
+
+from msgspec import Struct, field
+
+
+class Head(Struct, frozen=True):
+    """Enough to confirm an update that cannot be read otherwise."""
+
+    update_id: int
+
+
+class User(Struct, frozen=True):
+    id: int
+    is_bot: bool = False
+    first_name: str = ""
+    last_name: str = ""
+    username: str = ""
+
+
+class Chat(Struct, frozen=True):
+    id: int
+    type: str
+    title: str = ""
+    first_name: str = ""
+    last_name: str = ""
+    username: str = ""
+
+
+class Entity(Struct, frozen=True):
+    type: str
+    user: User | None = None
+
+
+class File(Struct, frozen=True, kw_only=True):
+    """Photo size, document, voice, audio, video, video note, animation: they differ in a field."""
+
+    file_id: str
+    file_unique_id: str
+    file_size: int = 0
+    file_name: str = ""
+    mime_type: str = ""
+    width: int = 0
+    height: int = 0
+
+
+class Sticker(File, frozen=True, kw_only=True):
+    emoji: str = ""
+    set_name: str = ""
+    is_animated: bool = False
+    is_video: bool = False
+    thumbnail: File | None = None
+
+
+class Location(Struct, frozen=True):
+    latitude: float
+    longitude: float
+
+
+class Venue(Struct, frozen=True):
+    location: Location
+    title: str
+    address: str
+
+
+class Contact(Struct, frozen=True):
+    phone_number: str
+    first_name: str
+    last_name: str = ""
+
+
+class PollOption(Struct, frozen=True):
+    text: str
+
+
+class Poll(Struct, frozen=True):
+    question: str
+    options: tuple[PollOption, ...] = ()
+
+
+class Dice(Struct, frozen=True):
+    emoji: str
+    value: int
+
+
+class Quote(Struct, frozen=True):
+    text: str
+
+
+class Origin(Struct, frozen=True):
+    """Where a forwarded message came from: a user, a name, a chat."""
+
+    sender_user: User | None = None
+    sender_user_name: str = ""
+    sender_chat: Chat | None = None
+    chat: Chat | None = None
+
+
+class Started(Struct, frozen=True):
+    """A topic was opened; to be in it is no reply to that message."""
+
+
+class Message(Struct, frozen=True, kw_only=True):
+    message_id: int
+    chat: Chat
+    date: int = 0
+    sender: User | None = field(default=None, name="from")
+    sender_chat: Chat | None = None
+    message_thread_id: int = 0
+    is_topic_message: bool = False
+    is_automatic_forward: bool = False
+    forward_origin: Origin | None = None
+    forum_topic_created: Started | None = None
+    reply_to_message: "Message | None" = None
+    quote: Quote | None = None
+    edit_date: int = 0
+    text: str = ""
+    entities: tuple[Entity, ...] = ()
+    caption: str = ""
+    caption_entities: tuple[Entity, ...] = ()
+    photo: tuple[File, ...] = ()
+    document: File | None = None
+    voice: File | None = None
+    audio: File | None = None
+    video: File | None = None
+    video_note: File | None = None
+    animation: File | None = None
+    sticker: Sticker | None = None
+    location: Location | None = None
+    venue: Venue | None = None
+    contact: Contact | None = None
+    poll: Poll | None = None
+    dice: Dice | None = None
+
+
+class CallbackQuery(Struct, frozen=True, kw_only=True):
+    id: str
+    sender: User = field(name="from")
+    message: Message | None = None
+    data: str = ""
+
+
+class Update(Struct, frozen=True, kw_only=True):
+    update_id: int
+    message: Message | None = None
+    edited_message: Message | None = None
+    channel_post: Message | None = None
+    edited_channel_post: Message | None = None
+    callback_query: CallbackQuery | None = None
+
+
+WANTED = ("message", "edited_message", "channel_post", "edited_channel_post", "callback_query")
+
+
+def chat_of(update: Update) -> int:
+    """Where it happened; what belongs together stays in order."""
+    asked = update.callback_query.message if update.callback_query is not None else None
+    posts = (update.message, update.edited_message, update.channel_post, update.edited_channel_post)
+    found = next((message for message in (*posts, asked) if message is not None), None)
+    return found.chat.id if found is not None else 0
