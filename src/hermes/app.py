@@ -305,7 +305,8 @@ async def _parts(
                 on_stop=settings.sessions.on_stop,
             )
         finally:
-            await models.aclose()
+            for close in (*platforms.closing, models.aclose):
+                await close()
             await terminal.sweep()  # of old output, after the answer; what runs goes on
             await terminal.close()
 

@@ -5,7 +5,7 @@ Only what is configured is imported.
 
 import os
 import sys
-from collections.abc import Callable, Mapping
+from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -26,6 +26,7 @@ class Platforms:
     ears: list[Ear] = field(default_factory=list)
     screens: dict[str, Screen] = field(default_factory=dict)
     doors: dict[str, Callable[[Address, str], bool]] = field(default_factory=dict)
+    closing: list[Callable[[], Awaitable[None]]] = field(default_factory=list)
     inside: str = ""  # what a command that we run is told about where it runs
 
     def allowed(self, address: Address, sender: str) -> bool:
@@ -87,6 +88,7 @@ def _add_telegram(platforms: Platforms, home: Path, settings: Settings, raw: Raw
     platforms.ears.append(telegram)
     platforms.screens["telegram"] = telegram
     platforms.doors["telegram"] = telegram.allows
+    platforms.closing.append(telegram.aclose)
 
 
 _PLATFORMS = {"api": _add_api, "telegram": _add_telegram, "webhook": _add_webhook}

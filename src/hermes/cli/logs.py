@@ -82,7 +82,13 @@ def _secrets(settings: Settings) -> Iterable[str]:
     for name, value in settings.secrets.items():
         if is_secret((name,)):
             yield value
-    for platform, section in settings.platforms.items():
-        for key, given in section.items():
-            if is_secret(("platforms", platform, key)):
-                yield str(given)
+    yield from _nested(("platforms",), settings.platforms)
+
+
+def _nested(path: tuple[str, ...], value: object) -> Iterable[str]:
+    """The secrets somewhere in a section that its channel reads."""
+    if isinstance(value, Mapping):
+        for key, inner in value.items():
+            yield from _nested((*path, str(key)), inner)
+    elif is_secret(path):
+        yield str(value)

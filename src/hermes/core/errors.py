@@ -22,7 +22,8 @@ HermesError
 │       └── ProviderGarbled   an answer that is none: cut, empty or not the protocol
 └── ChannelFailed         a platform did not take a message
     ├── ChannelDown       worth another try after `delay_s`
-    │   └── ChannelBusy       the platform wants a pause in this chat
+    │   ├── ChannelBusy       the platform wants a pause in this chat
+    │   └── ChannelSilent     it may have taken the message and did not say so
     └── ChannelRefused    it never will
 """
 
@@ -129,6 +130,10 @@ class ChannelDown(ChannelFailed):
 
 class ChannelBusy(ChannelDown):
     """The platform wants nothing more in this chat for `delay_s`."""
+
+
+class ChannelSilent(ChannelDown):
+    """The message was sent and nobody said that it arrived: another try may repeat it."""
 
 
 class ChannelRefused(ChannelFailed):

@@ -9,7 +9,7 @@ from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, field
 
 from hermes.core.channel import Channel, Screen
-from hermes.core.errors import ChannelBusy, ChannelDown, ChannelRefused
+from hermes.core.errors import ChannelBusy, ChannelDown, ChannelRefused, ChannelSilent
 from hermes.core.ids import NodeId, SessionKey
 from hermes.core.messages import Media, Reply
 from hermes.core.store import MediaShelf, Outbox, OutboxRow
@@ -17,6 +17,7 @@ from hermes.gateway.mirror import Mirror
 from hermes.gateway.pace import Pace
 
 ROWS_MAX = 200
+IN_DOUBT = "it may have arrived: "
 ATTEMPTS_MAX = 20
 PAUSE_S_MAX = 600.0  # between two tries: with the doubling before it, about two hours in all
 REPEAT = "(Perhaps a repeat: I was interrupted while sending this.)"
@@ -33,6 +34,11 @@ class Flushed:
 def joined(parts: Sequence[Flushed]) -> Flushed:
     abandoned = [lost for part in parts for lost in part.abandoned]
     return Flushed(sum(part.done for part in parts), abandoned)
+
+
+def _in_doubt(row: OutboxRow) -> bool:
+    """The chunk that comes next may have been taken already."""
+    return row.state == "sending" or row.problem.startswith(IN_DOUBT)
 
 
 @dataclass(kw_only=True)
@@ -95,12 +101,14 @@ class Delivery:
         try:
             receipt = await self._send(row)
         except ChannelDown as down:
+            doubt = isinstance(down, ChannelSilent) or _in_doubt(row)
+            why = f"{IN_DOUBT}{down}" if doubt else str(down)
             over = row.attempts + 1 >= ATTEMPTS_MAX and not isinstance(down, ChannelBusy)
             pause_s = max(down.delay_s, min(2.0 ** (row.attempts - 1), PAUSE_S_MAX))
             pause_s = down.delay_s if isinstance(down, ChannelBusy) else pause_s
             again = self.clock() + pause_s
             self.again_at = min(again, self.again_at or again)
-            await self.outbox.failed(reply.id, str(down), not_before=again, abandon=over)
+            await self.outbox.failed(reply.id, why, not_before=again, abandon=over)
             flushed.abandoned += [(reply, str(down))] if over else []
             return False
         except ChannelRefused as refused:
@@ -136,7 +144,7 @@ class Delivery:
             except ChannelRefused:
                 pass  # the draft is gone: the answer comes as a message of its own
         channel = self.channels[platform]
-        doubt = row.state == "sending" and channel.manifest.on_doubt == "mark_repeat"
+        doubt = _in_doubt(row) and channel.manifest.on_doubt == "mark_repeat"
         if not doubt or n > row.chunks_sent:
             return await channel.send(reply, piece, key=key)
         (mark,) = channel.render(REPEAT)

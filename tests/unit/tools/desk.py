@@ -6,7 +6,7 @@ import os
 from pathlib import Path
 from typing import cast
 
-from hermes.core.channel import Desk
+from hermes.core import channel
 from hermes.core.ids import CallId, SessionKey, TurnId
 from hermes.core.messages import Call, Effect
 from hermes.core.ports import Bench, Tool, ToolResult
@@ -49,7 +49,7 @@ class Desk:
             call=made,
             facts=self.facts,
             watch=self.glimpses.append,
-            desk=cast("Desk", None),
+            desk=cast("channel.Desk", None),
         )
 
     async def do(self, name: str, call: str = "", **arguments: object) -> ToolResult:

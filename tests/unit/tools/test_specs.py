@@ -10,7 +10,16 @@ from hermes.core.messages import Effect
 from tests.unit.tools.desk import Desk
 
 TOKENS_MAX = 1_800
-NAMES = ["terminal", "process", "read_file", "write_file", "patch", "search_files", "todo"]
+NAMES = [
+    "terminal",
+    "process",
+    "read_file",
+    "write_file",
+    "patch",
+    "search_files",
+    "todo",
+    "send_message",
+]
 
 
 def test_all_default_tools_together_fit_their_part_of_the_prompt(desk: Desk) -> None:

@@ -1,11 +1,58 @@
-"""The local channel: what is sent goes to a function, which prints it or keeps it."""
+"""A chat's side of the channel: through a running gateway, or with an engine of its own."""
 
+import asyncio
+from collections import deque
 from collections.abc import Callable, Sequence
+from itertools import count
+from pathlib import Path
 
-from hermes.core.channel import Manifest
-from hermes.core.messages import Reply
+from msgspec.structs import replace
 
-MANIFEST = Manifest(name="local", on_doubt="same_key")
+from hermes.channels.local.manifest import OWN
+from hermes.channels.local.sockets import GONE, Streams, closed, connected, next_line
+from hermes.channels.local.wire import (
+    PROTOCOL,
+    Answered,
+    Asked,
+    AskOutcome,
+    AskStatus,
+    Deliver,
+    Delivered,
+    Done,
+    Failed,
+    Follow,
+    Following,
+    Happened,
+    Hello,
+    OutcomeTold,
+    Progress,
+    Retry,
+    Say,
+    SayTold,
+    Shown,
+    StatusTold,
+    Text,
+    Thinking,
+    Told,
+    error_of,
+    line,
+    signal_of,
+    told,
+)
+from hermes.core.channel import Manifest, Status
+from hermes.core.errors import ChannelDown
+from hermes.core.ids import SessionId, SessionKey, TurnId
+from hermes.core.messages import Inbound, Reply
+from hermes.core.projection import TurnRow
+from hermes.core.signals import Signal
+from hermes.core.store import Accepted, MediaShelf
+from hermes.core.turn_story import StepRow
+
+HELLO_S = 3.0
+ANSWER_S = 60.0
+GLIMPSES_MAX = 5_000  # of live text that nobody has read yet; what is recorded is never dropped
+
+Seen = Signal | tuple[str, Reply]
 
 
 class LocalChannel:
@@ -16,7 +63,7 @@ class LocalChannel:
 
     @property
     def manifest(self) -> Manifest:
-        return MANIFEST
+        return OWN
 
     def render(self, text: str) -> Sequence[str]:
         return (text,)
@@ -24,3 +71,140 @@ class LocalChannel:
     async def send(self, reply: Reply, chunk: str, *, key: str) -> str:
         self._show(reply, chunk)
         return key
+
+
+class Attached:
+    """A chat at a gateway's socket. Everything raises ChannelDown when the gateway is gone."""
+
+    def __init__(self, streams: Streams, *, media: MediaShelf) -> None:
+        self.media = media  # of the home that both live in
+        self._reader, self._writer = streams
+        self._numbers = count(1)
+        self._asked: dict[int, asyncio.Future[Answered | None]] = {}  # None: gone
+        self._seen: deque[Seen] = deque()
+        self._bell = asyncio.Event()
+        self._gone: ChannelDown | None = None
+        self._hearing = asyncio.create_task(self._hear())
+
+    @classmethod
+    async def to(cls, path: Path, *, media: MediaShelf) -> "Attached | None":
+        """None when no gateway listens there, or none that speaks as we do."""
+        try:
+            streams = await connected(path)
+        except OSError:
+            return None
+        try:
+            async with asyncio.timeout(HELLO_S):
+                hello = told(await next_line(streams[0]))
+        except (ChannelDown, TimeoutError):
+            hello = None
+        if hello == Hello(PROTOCOL):
+            return cls(streams, media=media)
+        await closed(streams[1])
+        return None
+
+    async def status(self) -> Status:
+        said = await self._answer(AskStatus)
+        assert isinstance(said, StatusTold), "the answer fits the question"
+        return said.status
+
+    async def say(self, inbound: Inbound) -> Accepted:
+        """Durable when this returns. Raises Rejected, or what the store there says."""
+        said = await self._answer(lambda n: Say(n, inbound))
+        assert isinstance(said, SayTold), "the answer fits the question"
+        return said.accepted
+
+    async def follow(self, key: SessionKey, after: int | None, *, live: bool) -> int:
+        """From now on, or from behind `after`, `next` gives what happens. Returns the position at
+        which the session stands now: what comes up to there has happened before."""
+        said = await self._answer(lambda n: Follow(n, key, after, live))
+        assert isinstance(said, Following), "the answer fits the question"
+        return said.head
+
+    async def next(self) -> Seen:
+        """What happens in a session that is followed, or a reply to be shown, under its key."""
+        while not self._seen:
+            if self._gone is not None:
+                raise self._gone
+            self._bell.clear()
+            await self._bell.wait()
+        return self._seen.popleft()
+
+    async def shown(self, key: str) -> None:
+        """A person can see it now."""
+        await self._write(Shown(key))
+
+    async def deliver(self, key: SessionKey) -> None:
+        """All that waits for this session's people has been shown when this returns."""
+        said = await self._answer(lambda n: Deliver(n, key))
+        assert isinstance(said, Done), "the answer fits the question"
+
+    async def outcome(
+        self, key: SessionKey, turn: TurnId | None
+    ) -> tuple[SessionId, TurnRow | None, tuple[StepRow, ...]]:
+        said = await self._answer(lambda n: AskOutcome(n, key, turn))
+        assert isinstance(said, OutcomeTold), "the answer fits the question"
+        return said.outcome.session_id, said.outcome.turn, said.outcome.steps
+
+    async def close(self) -> None:
+        self._hearing.cancel()
+        await asyncio.wait({self._hearing})
+        await closed(self._writer)
+
+    async def _answer(self, question: Callable[[int], Asked]) -> Answered:
+        n = next(self._numbers)
+        answer: asyncio.Future[Answered | None] = asyncio.get_running_loop().create_future()
+        self._asked[n] = answer
+        try:
+            await self._write(question(n))
+            async with asyncio.timeout(ANSWER_S):
+                said = await answer
+        except TimeoutError as late:
+            raise ChannelDown("the gateway does not answer", delay_s=0) from late
+        finally:
+            del self._asked[n]
+        if said is None:
+            raise self._gone or ChannelDown(GONE, delay_s=0)
+        if isinstance(said, Failed):
+            raise error_of(said)
+        return said
+
+    async def _write(self, said: Asked) -> None:
+        if self._gone is not None:
+            raise self._gone
+        try:
+            self._writer.write(line(said))
+            await self._writer.drain()
+        except OSError as broken:
+            raise ChannelDown(f"the gateway is gone: {broken}", delay_s=0) from broken
+
+    async def _hear(self) -> None:
+        try:
+            while True:
+                self._take(told(await next_line(self._reader)))
+        except ChannelDown as gone:
+            self._gone = gone
+            for answer in self._asked.values():
+                if not answer.done():
+                    answer.set_result(None)
+            self._bell.set()
+
+    def _take(self, said: Told) -> None:
+        match said:
+            case Happened():
+                self._put(signal_of(said))
+            case Text() | Thinking() | Progress() | Retry():
+                if len(self._seen) < GLIMPSES_MAX:
+                    self._put(signal_of(said))
+            case Delivered(key=key, reply=reply, chunk=chunk):
+                self._put((key, replace(reply, text=chunk)))
+            case Hello():
+                pass
+            case _:
+                answer = self._asked.get(said.n)
+                if answer is not None and not answer.done():
+                    answer.set_result(said)
+
+    def _put(self, seen: Seen) -> None:
+        self._seen.append(seen)
+        self._bell.set()

@@ -1,5 +1,6 @@
 """What Telegram answers when it does not do as asked, in the words of core/errors. Pure."""
 
+import httpx
 from telegram.error import (
     BadRequest,
     ChatMigrated,
@@ -10,7 +11,13 @@ from telegram.error import (
 )
 
 from hermes.channels.telegram.wire import FloodWait
-from hermes.core.errors import ChannelBusy, ChannelDown, ChannelFailed, ChannelRefused
+from hermes.core.errors import (
+    ChannelBusy,
+    ChannelDown,
+    ChannelFailed,
+    ChannelRefused,
+    ChannelSilent,
+)
 
 AGAIN_S = 2.0
 TOKEN_S = 60.0
@@ -73,5 +80,14 @@ def failure(error: TelegramError, *, hide: str) -> ChannelFailed:
             return ChannelRefused(f"Telegram says: {said}")
         case _ if "too large" in said.lower():  # a file, with a status of its own
             return ChannelRefused(f"Telegram says: {said}")
+        case _ if _left_unanswered(error):
+            return ChannelSilent(f"Telegram did not answer: {said}", delay_s=AGAIN_S)
         case _:
             return ChannelDown(f"Telegram cannot be reached: {said}", delay_s=AGAIN_S)
+
+
+def _left_unanswered(error: TelegramError) -> bool:
+    """The request had left when the connection broke, so it may have been obeyed."""
+    cause = error.__cause__
+    never_left = (httpx.ConnectError, httpx.ConnectTimeout, httpx.PoolTimeout)
+    return isinstance(cause, httpx.TransportError) and not isinstance(cause, never_left)

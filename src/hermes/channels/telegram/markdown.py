@@ -8,8 +8,8 @@ import re
 import unicodedata
 from collections.abc import Iterator, Sequence
 
+from hermes.channels.chunks import SourceLine, source_lines
 from hermes.channels.telegram.inline import escape, escape_code, inline
-from hermes.core.chunks import SourceLine, source_lines
 
 CELLS_MAX = 20
 COLUMN_MAX = 40  # a wider cell sticks out; the others do not follow it

@@ -3,9 +3,9 @@
 import re
 from collections.abc import Callable, Sequence
 
+from hermes.channels.chunks import first_part, split, utf16_units
 from hermes.channels.telegram.inline import escape
 from hermes.channels.telegram.markdown import markdown_v2
-from hermes.core.chunks import first_part, split, utf16_units
 
 TEXT_UNITS_MAX = 4096  # UTF-16, as Telegram counts
 MARK_UNITS = 128  # kept free for words that may have to stand before a chunk

@@ -7,7 +7,7 @@ from hypothesis import example, given, settings
 from hypothesis import strategies as st
 from wcwidth import iter_graphemes
 
-from hermes.core.chunks import (
+from hermes.channels.chunks import (
     CLUSTER_MAX,
     LIMIT_MIN,
     Piece,

@@ -1,0 +1,233 @@
+"""The words between a chat and the gateway of one home: JSON lines, one value each. Pure.
+
+A chat asks with a number `n`, and one value with that number comes back. What it follows comes
+without being asked for: each event once, in order and with its position, and replies to be shown.
+"""
+
+import msgspec
+from msgspec import Struct
+
+from hermes.core import errors
+from hermes.core.channel import Status
+from hermes.core.errors import ChannelDown, HermesError
+from hermes.core.events import Event
+from hermes.core.ids import CallId, SessionId, SessionKey, TurnId
+from hermes.core.messages import Inbound, Reply
+from hermes.core.projection import TurnRow
+from hermes.core.signals import CallProgress, Recorded, Retrying, Signal, TextDelta, ThoughtDelta
+from hermes.core.store import Accepted
+from hermes.core.turn_story import StepRow
+
+PROTOCOL = 1
+LINE_BYTES_MAX = 16_000_000
+
+# ── what a chat says ────────────────────────────────────────────────────────────────────────────
+
+
+class AskStatus(Struct, frozen=True, tag="status"):
+    n: int
+
+
+class Say(Struct, frozen=True, tag="say"):
+    """Said again under the same id it is the same message."""
+
+    n: int
+    inbound: Inbound
+
+
+class Follow(Struct, frozen=True, tag="follow"):
+    """The events behind `after`, or from now on. `live`: text as it is written, too."""
+
+    n: int
+    key: SessionKey
+    after: int | None
+    live: bool
+
+
+class Deliver(Struct, frozen=True, tag="deliver"):
+    """Offer what waits for a session's people; answered when nothing more can be offered."""
+
+    n: int
+    key: SessionKey
+
+
+class AskOutcome(Struct, frozen=True, tag="outcome"):
+    n: int
+    key: SessionKey
+    turn: TurnId | None
+
+
+class Shown(Struct, frozen=True, tag="shown"):
+    """A person can see what was delivered under this key."""
+
+    key: str
+
+
+Asked = AskStatus | Say | Follow | Deliver | AskOutcome | Shown
+
+# ── what a gateway says ─────────────────────────────────────────────────────────────────────────
+
+
+class Hello(Struct, frozen=True, tag="hello"):
+    protocol: int
+
+
+class Done(Struct, frozen=True, tag="done"):
+    n: int
+
+
+class Failed(Struct, frozen=True, tag="failed"):
+    n: int
+    error: str  # a class of core/errors.py
+    why: str
+
+
+class StatusTold(Struct, frozen=True, tag="status"):
+    n: int
+    status: Status
+
+
+class SayTold(Struct, frozen=True, tag="accepted"):
+    n: int
+    accepted: Accepted
+
+
+class Following(Struct, frozen=True, tag="following"):
+    """The session stood at `head` then; nothing is missed from there on, live text neither."""
+
+    n: int
+    head: int
+
+
+class Outcome(Struct, frozen=True, kw_only=True):
+    """Which conversation a lane has, and what a turn of it did."""
+
+    session_id: SessionId
+    turn: TurnRow | None = None
+    steps: tuple[StepRow, ...] = ()
+
+
+class OutcomeTold(Struct, frozen=True, tag="outcome"):
+    n: int
+    outcome: Outcome
+
+
+class Happened(Struct, frozen=True, tag="event"):
+    session: SessionKey
+    event: Event
+    position: int
+
+
+class Text(Struct, frozen=True, tag="text"):
+    session: SessionKey
+    turn: TurnId
+    text: str
+
+
+class Thinking(Struct, frozen=True, tag="thought"):
+    session: SessionKey
+    turn: TurnId
+    text: str
+
+
+class Progress(Struct, frozen=True, tag="progress"):
+    session: SessionKey
+    turn: TurnId
+    call: CallId
+    text: str
+
+
+class Retry(Struct, frozen=True, tag="retry"):
+    session: SessionKey
+    turn: TurnId
+    why: str
+    delay_s: float
+
+
+class Delivered(Struct, frozen=True, tag="reply"):
+    """To be shown, and acknowledged by its key."""
+
+    key: str
+    reply: Reply
+    chunk: str
+
+
+Answered = Done | Failed | StatusTold | SayTold | Following | OutcomeTold
+Glimpsed = Text | Thinking | Progress | Retry
+Told = Hello | Answered | Happened | Glimpsed | Delivered
+
+_encoder = msgspec.json.Encoder()
+_asked: msgspec.json.Decoder[Asked] = msgspec.json.Decoder(Asked)
+_told: msgspec.json.Decoder[Told] = msgspec.json.Decoder(Told)
+
+
+def line(value: Asked | Told) -> bytes:
+    return _encoder.encode(value) + b"\n"
+
+
+def asked(raw: bytes) -> Asked:
+    """Raises ChannelDown for what is no word of ours."""
+    try:
+        return _asked.decode(raw)
+    except (msgspec.MsgspecError, UnicodeDecodeError, RecursionError) as broken:
+        raise ChannelDown(f"a chat said what nobody understands: {broken}", delay_s=0) from broken
+
+
+def told(raw: bytes) -> Told:
+    """Raises ChannelDown for what is no word of ours: another version runs there, say."""
+    try:
+        return _told.decode(raw)
+    except (msgspec.MsgspecError, UnicodeDecodeError, RecursionError) as broken:
+        why = f"the gateway said what nobody understands: {broken}"
+        raise ChannelDown(why, delay_s=0) from broken
+
+
+def glimpsed(signal: Signal) -> Glimpsed | None:
+    """A live signal as it is told; what was recorded is told event by event instead."""
+    session, turn = signal.session, signal.turn
+    match signal.glimpse:
+        case TextDelta(text=text):
+            return Text(session, turn, text)
+        case ThoughtDelta(text=text):
+            return Thinking(session, turn, text)
+        case CallProgress(call=call, text=text):
+            return Progress(session, turn, call, text)
+        case Retrying(why=why, delay_s=delay_s):
+            return Retry(session, turn, why, delay_s)
+        case Recorded():
+            return None
+
+
+def signal_of(said: Glimpsed | Happened) -> Signal:
+    match said:
+        case Text(text=text):
+            return Signal(said.session, said.turn, TextDelta(text))
+        case Thinking(text=text):
+            return Signal(said.session, said.turn, ThoughtDelta(text))
+        case Progress(call=call, text=text):
+            return Signal(said.session, said.turn, CallProgress(call, text))
+        case Retry(why=why, delay_s=delay_s):
+            return Signal(said.session, said.turn, Retrying(why, delay_s))
+        case Happened(event=event, position=position):
+            return Signal(said.session, TurnId(""), Recorded((event,), position))
+
+
+_TELLABLE = (
+    errors.Rejected,
+    errors.StoreBusy,
+    errors.StoreFull,
+    errors.StoreReadOnly,
+    errors.StoreCorrupt,
+    errors.StoreFailed,
+)
+
+
+def failure(n: int, error: HermesError) -> Failed:
+    known = next((kind for kind in _TELLABLE if isinstance(error, kind)), errors.Rejected)
+    return Failed(n, known.__name__, str(error))
+
+
+def error_of(failed: Failed) -> HermesError:
+    """The same error, on this side."""
+    kinds = {kind.__name__: kind for kind in _TELLABLE}
+    return kinds.get(failed.error, errors.Rejected)(failed.why)
