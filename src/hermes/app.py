@@ -37,6 +37,7 @@ from hermes.gateway.serve import Serving
 from hermes.gateway.service import Gateway
 from hermes.gateway.worker import Worker
 from hermes.platforms import Platforms, platforms_of
+from hermes.providers.repair import repaired
 
 if TYPE_CHECKING:
     from hermes.channels.local.client import Attached
@@ -167,6 +168,7 @@ def _agent(parts: Parts) -> Agent:
     prompt = system_prompt(parts.soul)
     return Agent(
         provider=parts.provider,
+        repaired=repaired,
         chosen=parts.chosen or (lambda _name: parts.provider),
         tools={tool.spec.name: tool for tool in parts.tools},
         prompt=lambda session: with_instructions(prompt, session.facts.get("instructions", "")),

@@ -14,7 +14,16 @@ from collections.abc import Awaitable, Callable, Mapping
 from hermes.core.errors import HermesError
 from hermes.core.ids import NodeId, ReplyId
 from hermes.core.store import Store
-from tests.contract.places import Owner, beat, begin, conversation, message, open_place, own
+from tests.contract.places import (
+    Owner,
+    beat,
+    begin,
+    conversation,
+    lane,
+    message,
+    open_place,
+    own,
+)
 
 
 class Child:
@@ -39,12 +48,17 @@ class Child:
             "sending": lambda reply, node: self.store.outbox.sending(
                 ReplyId(reply), node=NodeId(node)
             ),
+            "hold": lambda node, name: self.store.nodes.hold(NodeId(node), name),
+            "leave": lambda node: self.store.nodes.leave(NodeId(node)),
+            "release": lambda node, chat: self.store.journal.release(
+                [lane(chat)], node=NodeId(node)
+            ),
             "wake": self.store.nodes.wake,
             "flood": self.flood,
         }
 
-    async def join(self, node: str) -> None:
-        await self.store.nodes.join(NodeId(node))
+    async def join(self, node: str, seat: str = "") -> None:
+        await self.store.nodes.join(NodeId(node), seat=seat)
         self.beating = asyncio.create_task(beat(self.store, NodeId(node)))
 
     async def begin(self, node: str, chat: str) -> int:

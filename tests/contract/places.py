@@ -100,8 +100,8 @@ class Owner:
     fence: Fence
     session: Session
 
-    async def write(self, *events: e.Event, snapshot: bool = False) -> int:
-        commit = commit_of(self.session, events, snapshot=snapshot)
+    async def write(self, *events: e.Event, snapshot: bool = False, rests: bool = False) -> int:
+        commit = commit_of(self.session, events, snapshot=snapshot, rests=rests)
         head = await self.store.journal.append(commit, fence=self.fence)
         self.session = commit.after
         if head != self.session.position:
@@ -139,9 +139,9 @@ async def begin(store: Store, node: NodeId, chat: str = "1", text: str = "hello"
 
 
 @contextlib.asynccontextmanager
-async def alive(store: Store, node: NodeId) -> AsyncIterator[None]:
+async def alive(store: Store, node: NodeId, *, seat: str = "") -> AsyncIterator[None]:
     """The node has joined and beats, as in a gateway, for as long as this lasts."""
-    await store.nodes.join(node)
+    await store.nodes.join(node, seat=seat)
     beating = asyncio.create_task(beat(store, node))
     try:
         yield

@@ -8,10 +8,11 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from hermes.core import events as e
+from hermes.core.fold import fold_all
 from hermes.core.ids import SessionId
 from hermes.core.messages import Line, Reply
 from hermes.core.projection import TurnRow, commit_of, summary_of
-from hermes.core.session import Session, fold_all
+from hermes.core.session import Session
 from hermes.core.store import Store
 from tests.contract.places import A, B, Owner, lane, own
 from tests.contract.player import Player
@@ -28,6 +29,7 @@ class Told:
     lines: dict[tuple[SessionId, int], Line] = field(default_factory=dict)
     replies: list[Reply] = field(default_factory=list)
     turns: dict[str, TurnRow] = field(default_factory=dict)
+    titles: dict[SessionId, str] = field(default_factory=dict)
 
     def add(self, key: Session, events: Sequence[e.Event]) -> None:
         for event in events:
@@ -36,6 +38,7 @@ class Told:
             self.lines.update({(row.session, row.ordinal): row.line for row in commit.rows})
             self.replies += commit.replies
             self.turns.update({turn.id: turn for turn in commit.turns})
+            self.titles[commit.after.id] = commit.summary.title
             self.events.append(event)
 
 
@@ -96,6 +99,19 @@ async def expect(store: Store, chat: str, told: Told) -> None:
         len(session.waiting),
     )
     assert found.title.replace("\0", "") == summary.title.replace("\0", "")
+    await expect_conversations(store, chat, told)
+
+
+async def expect_conversations(store: Store, chat: str, told: Told) -> None:
+    rows = await store.library.conversations(lane(chat), limit=999)
+    assert {row.id for row in rows} == {id_ for id_, _ in told.lines}
+    assert [row.at for row in rows] == sorted((row.at for row in rows), reverse=True)
+    for row in rows:
+        lines = [line for (id_, _), line in sorted(told.lines.items()) if id_ == row.id]
+        assert (row.key, row.rows, row.at) == (lane(chat), len(lines), lines[-1].at)
+        assert row.title.replace("\0", "") == told.titles[row.id].replace("\0", "")
+        first = next((line.text for line in lines if line.role == "user"), "")
+        assert row.opening.split()[:1] == first.replace("\0", "").split()[:1]
 
 
 @settings(
@@ -121,9 +137,11 @@ async def test_random_histories_are_the_same_after_a_rebuild(store: Store) -> No
     await store.nodes.join(B)
     lives = {f"s{seed}": await play(store, random.Random(seed), f"s{seed}") for seed in range(6)}
     before = await store.library.sessions(limit=99)
+    counts = await store.library.counts()
     hits = await store.library.search("owl", limit=999)
     await store.library.rebuild()
     assert await store.library.sessions(limit=99) == before
+    assert await store.library.counts() == counts
     again = await store.library.search("owl", limit=999)
     assert sorted(map(str, again)) == sorted(map(str, hits))
     for chat, told in lives.items():

@@ -6,9 +6,10 @@ import pytest
 
 from hermes.core import events as e
 from hermes.core.errors import Fenced, Refused
+from hermes.core.fold import fold_all
 from hermes.core.ids import NodeId, SessionId
 from hermes.core.projection import commit_of
-from hermes.core.session import Session, fold_all
+from hermes.core.session import Session
 from hermes.core.store import Claim, Fence, Store
 from tests.contract.places import (
     A,

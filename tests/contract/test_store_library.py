@@ -4,10 +4,12 @@ import asyncio
 from dataclasses import dataclass
 
 import pytest
+from msgspec.structs import replace
 
 from hermes.core import events as e
 from hermes.core.errors import Rejected
 from hermes.core.ids import SessionId, TurnId
+from hermes.core.messages import Address
 from hermes.core.store import Store
 from tests.contract.places import (
     A,
@@ -264,6 +266,11 @@ class Shelf:
     hits: object
     lines: object
     found: object
+    conversations: object
+    chats: object
+    homes: object
+    counts: object
+    busy: object
 
 
 async def shelf(store: Store) -> Shelf:
@@ -278,7 +285,25 @@ async def shelf(store: Store) -> Shelf:
         hits=sorted(hits, key=lambda hit: (hit.id, hit.ordinal)),
         lines=await store.journal.lines(spans),
         found=found,
+        conversations=await store.library.conversations(None, limit=100),
+        chats=await store.library.chats(limit=100),
+        homes=await store.library.homes(),
+        counts=await store.library.counts(),
+        busy=[await store.library.in_phase(phase, limit=100) for phase in ("running", "asking")],
     )
+
+
+async def settle_in(store: Store) -> None:
+    """Two lanes name the chat they share, and one of them is at home twice."""
+    team = Address(platform="telegram", chat="team")
+    for number, chat in enumerate(("x", "y", "x", "y")):
+        said = message(f"p{number}", chat, at=10_000.0 * (number + 1))
+        inbound = replace(said, address=team, place=f"Team {chat}")
+        await store.journal.accept(inbound, opens=SessionId("unused"))
+    x, y = await own(store, A, "x"), await own(store, A, "y")
+    await x.write(e.HomeSet(team, 20.0), e.FactSet("title", "More owls", 21.0))
+    await y.write(e.HomeSet(replace(team, chat="y"), 30.0), e.FactSet("note", "n", 31.0))
+    await x.write(e.HomeSet(replace(team, platform="discord"), 40.0), rests=True)
 
 
 async def test_a_rebuild_from_the_journal_changes_nothing(store: Store) -> None:
@@ -297,6 +322,7 @@ async def test_a_rebuild_from_the_journal_changes_nothing(store: Store) -> None:
     await owner.write(e.TurnMarked(TurnId("t2"), "restart_timeout", 8.0))
     await store.journal.accept(message(2, "x", "waits"), opens=SessionId("unused"))
     await told(store, "y", "third owl")
+    await settle_in(store)
     before = await shelf(store)
     await store.library.rebuild()
     assert await shelf(store) == before

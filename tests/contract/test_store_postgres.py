@@ -267,6 +267,7 @@ async def test_a_message_to_a_lane_that_is_deleted_meanwhile_opens_it_anew(
     await store.journal.accept(message(0), opens=SessionId("old"))
     with psycopg.connect(base.name) as other:
         other.execute("delete from hermes.sessions")
+        other.execute("delete from hermes.tally")
         other.execute("truncate hermes.journal, hermes.inbox, hermes.awake, hermes.conversations")
         asked = asyncio.create_task(store.journal.accept(message(1), opens=SessionId("new")))
         await asyncio.sleep(0.3)

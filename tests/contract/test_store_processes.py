@@ -6,8 +6,9 @@ import time
 import pytest
 
 from hermes.core import events as e
+from hermes.core.fold import fold_all
 from hermes.core.ids import NodeId
-from hermes.core.session import Session, fold_all
+from hermes.core.session import Session
 from hermes.core.store import Claim, Store
 from tests.contract.kids import kid
 from tests.contract.places import (

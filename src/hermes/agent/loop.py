@@ -3,7 +3,6 @@
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 
-from hermes.agent.repair import repaired
 from hermes.core.errors import (
     ContextOverflow,
     HermesError,
@@ -40,6 +39,7 @@ FILTERED = "The provider withheld this answer by its content filter."
 class Agent:
     provider: Provider
     chosen: Callable[[str], Provider]  # the model that a session was told to use
+    repaired: Callable[[RawCall, Mapping[str, ToolSpec]], tuple[str, str, str]]
     tools: Mapping[str, Tool]
     prompt: Callable[[Session], str]
     media: MediaShelf
@@ -136,7 +136,7 @@ class Agent:
     def _call(self, turn: Turn, n: int, raw: RawCall) -> Call:
         """A call under an id of ours, with what is wrong with it, if anything is."""
         known = {spec.name: spec for spec in self.specs}
-        tool, arguments, fault = repaired(raw, known)
+        tool, arguments, fault = self.repaired(raw, known)
         if not fault:
             fault = self.tools[tool].check(arguments)
         return Call(id=call_id(turn, n), tool=tool, arguments=arguments, fault=fault)

@@ -6,14 +6,14 @@ from dataclasses import dataclass
 from msgspec.structs import asdict, replace
 
 from hermes.cli.turns import turn_events
-from hermes.core.answer import FINAL, NOTHING_YET, answer_of
-from hermes.core.events import CommandRun, Event, QuestionAnswered, TurnResumed
+from hermes.core.events import CommandRun, Event, QuestionAnswered, TurnMarked, TurnResumed
 from hermes.core.ids import SessionId, SessionKey, TurnId
 from hermes.core.messages import Inbound, Reply
 from hermes.core.projection import TurnRow, replies_of
 from hermes.core.session import ref
 from hermes.core.store import Store
-from hermes.core.turn_story import StepRow, story, total
+from hermes.views.answer import FINAL, NOTHING_YET, answer_of
+from hermes.views.turn_story import StepRow, story, total
 
 
 class Tale:
@@ -26,6 +26,7 @@ class Tale:
     def __init__(self, inbound: Inbound) -> None:
         self.message = ref(inbound)
         self.replies: list[Reply] = []  # to this message, whichever process sends them
+        self.marked = False  # its turn was interrupted and has not been taken up again
         self._answer = NOTHING_YET
         self._last: Event | None = None
 
@@ -48,6 +49,8 @@ class Tale:
                         self._answer = replace(self._answer, state="running", turn=moved.turn)
                 case _:
                     pass
+            if isinstance(event, TurnMarked | TurnResumed) and event.turn == self.turn:
+                self.marked = isinstance(event, TurnMarked)
             about = (r for r in replies_of(event) if is_about(r, self.message, self.turn))
             self.replies += about
             self._last = event

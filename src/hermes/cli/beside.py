@@ -10,17 +10,19 @@ from typing import Protocol
 
 from hermes.cli.answer import Answered
 from hermes.cli.talk import Talk
+from hermes.core.channel import Status
 from hermes.core.errors import ChannelDown
 from hermes.core.ids import SessionId, SessionKey, TurnId
 from hermes.core.messages import Inbound, Reply
 from hermes.core.projection import TurnRow
 from hermes.core.signals import Recorded, Signal
 from hermes.core.store import Accepted, MediaShelf
-from hermes.core.turn_story import StepRow
+from hermes.views.turn_story import StepRow
 
 PATIENCE_S = 60.0  # how long a gateway may take to come back
-CLOSING_S = 5.0  # the same, when all that is left is to tell it that everything was shown
+CLOSING_S = 2.0  # the same, when all that is left is to tell it that everything was shown
 AGAIN_S, AGAIN_S_MAX = 0.1, 1.0
+LOOK_S, LOOKS = 2.0, 15  # between looks at a turn that was interrupted, and how many are enough
 WAITING = "The gateway is gone. Waiting up to {:.0f} s for it to come back."
 BACK = "The gateway is back."
 ALONE = "No gateway came back; going on without one."
@@ -30,6 +32,8 @@ class Attached(Protocol):
     """A way into a running gateway. Everything raises ChannelDown when that is gone."""
 
     media: MediaShelf
+
+    async def status(self) -> Status: ...
 
     async def say(self, inbound: Inbound) -> Accepted: ...
 
@@ -61,7 +65,7 @@ async def talked(talk: Talk, attach: Attach, *, patience_s: float = PATIENCE_S) 
         try:
             await _through(talk, attached)
         except ChannelDown:
-            talk.live.join()
+            talk.join()
         else:
             return True
         finally:
@@ -94,7 +98,7 @@ async def _back(talk: Talk, attach: Attach, patience_s: float) -> Attached | Non
 
 
 async def _through(talk: Talk, attached: Attached) -> None:
-    talk.live.join()
+    talk.join()
     async with talk.live.showing():
         watching = asyncio.create_task(_watch(talk, attached))
         try:
@@ -104,8 +108,8 @@ async def _through(talk: Talk, attached: Attached) -> None:
 
 
 async def _say(talk: Talk, attached: Attached) -> None:
-    position = await attached.follow(talk.key, talk.position, live=talk.live.watching)
-    talk.position = max(position, talk.position or 0)
+    head = await attached.follow(talk.key, talk.position, live=talk.live.watching)
+    talk.follows(head)
     if not talk.accepted:
         await attached.deliver(talk.key)  # what an earlier chat was killed before it could show
         await talk.pack(attached.media)
@@ -113,11 +117,25 @@ async def _say(talk: Talk, attached: Attached) -> None:
     await attached.say(talk.inbound)
     talk.accepted = True
     talk.stop.by(attached.say)
-    await talk.over.wait()
+    await _over(talk, attached)
     await _conclude(talk, attached)
     await attached.deliver(talk.key)
     talk.live.aside()
     talk.printed.rest()
+
+
+async def _over(talk: Talk, attached: Attached) -> None:
+    """Until the message has come to its end, or to where a gateway that resumes nothing by itself
+    leaves it: one that is ready takes interrupted turns up soon, or never."""
+    left_alone = 0
+    while left_alone < LOOKS and not talk.over.is_set():
+        try:
+            async with asyncio.timeout(LOOK_S):
+                await talk.over.wait()
+        except TimeoutError:
+            status = await attached.status()
+            left = talk.tale.marked and status.state == "ready"
+            left_alone = 0 if not left else left_alone + 1 if status.resumes else LOOKS
 
 
 async def _watch(talk: Talk, attached: Attached) -> None:

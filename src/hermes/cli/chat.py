@@ -9,6 +9,8 @@ import asyncio
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 
+from msgspec.structs import replace
+
 from hermes import app
 from hermes.cli import grammar, logs
 from hermes.cli.answer import Answered, Tale, answered
@@ -91,6 +93,8 @@ async def _held(talk: Talk, patience_s: float = PATIENCE_S) -> Answered:
     settings = place.settings()
     prepare(place.home)
     logs.begin(place.home, settings, place.environ)
+    if not settings.terminal.workdir:
+        talk.inbound = replace(talk.inbound, workdir=str(Path.cwd()))
     task = asyncio.current_task()
     assert task is not None, "a coroutine runs in a task"
     talk.stop.arm(task.cancel)

@@ -67,11 +67,12 @@ class Live:
             case _:
                 pass
 
-    def take(self, events: Iterable[Event]) -> None:
-        """These have been committed, in this order, behind what was taken before."""
+    def take(self, events: Iterable[Event], *, fresh: bool = True) -> None:
+        """These have been committed, in this order, behind what was taken before: just now, or
+        some time ago, so that the answer which follows may have begun."""
         if self.watching:
             for event in events:
-                self._whole = self._whole or isinstance(event, BEFORE_AN_ANSWER)
+                self._whole = self._whole or (fresh and isinstance(event, BEFORE_AN_ANSWER))
                 self._take(event)
 
     def join(self) -> None:

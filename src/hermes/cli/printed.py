@@ -8,6 +8,11 @@ from hermes.cli.names import called
 from hermes.core.messages import Reply
 
 BEFORE = "From before:"
+HINTS = {
+    "asking": "Answer with: hermes chat -q /approve --session {0} (or -q /deny)",
+    "running": "The turn was interrupted and is not taken up again by itself. What it did is kept. "
+    "To go on: hermes chat -q continue --session {0}",
+}
 
 Document = Callable[[Answered, Sequence[Reply]], Mapping[str, object]]
 
@@ -70,10 +75,13 @@ class Printed:
         for reply in self._open:
             self.show(reply)
         self._tell_document()
-        if self.outcome is not None and self.outcome.state == "asking" and self._document is None:
-            name = called(self.outcome.key)
-            answer = f"Answer with: hermes chat -q /approve --session {name} (or -q /deny)"
-            self._console.tell(answer)
+        if self.outcome is not None and self._document is None:
+            self._hint(self.outcome)
+
+    def _hint(self, outcome: Answered) -> None:
+        """What a person can do about a turn that has not come to its end."""
+        if outcome.state in HINTS:
+            self._console.tell(HINTS[outcome.state].format(called(outcome.key)))
 
     def _tell_early(self, reply: Reply) -> None:
         if not self._headed:

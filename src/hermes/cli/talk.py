@@ -50,6 +50,7 @@ class Talk:
     stop: "Stop"
     images: Sequence[Image] = ()
     position: int | None = None  # how far the journal has been seen
+    head: int | None = None  # what stands behind it happens now
     accepted: bool = False
     over: asyncio.Event = field(default_factory=asyncio.Event)
 
@@ -59,11 +60,21 @@ class Talk:
             put = [await media.put(*image) for image in self.images]
             self.inbound = replace(self.inbound, media=tuple(put))
 
+    def join(self) -> None:
+        """Another process runs the session from here on."""
+        self.head = None
+        self.live.join()
+
+    def follows(self, head: int) -> None:
+        """It is followed, and stands there now."""
+        self.head = head
+        self.position = head if self.position is None else self.position
+
     def take(self, events: Iterable[Event], position: int) -> None:
         """These stand in the journal, up to this position."""
         events = tuple(events)
         self.position = max(position, self.position or 0)
-        self.live.take(events)
+        self.live.take(events, fresh=self.head is not None and position > self.head)
         self.tale.take(events)
         self.stop.take(events)
         if self.tale.over and self.stop.over:

@@ -18,7 +18,7 @@ from hermes.core.ids import TurnId
 from hermes.core.messages import Call, Usage
 from hermes.core.projection import TurnRow
 from hermes.core.store import Store
-from hermes.core.turn_story import StepRow, story, total
+from hermes.views.turn_story import StepRow, story, total
 
 RECENT_MAX = 1_000  # turns among which the beginning of an id is looked for
 WHAT_CHARS = 60

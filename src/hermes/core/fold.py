@@ -89,6 +89,9 @@ def _started(session: Session, event: e.TurnStarted) -> Session:
     )
     instructions = next((i.instructions for i in reversed(taken) if i.instructions), "")
     facts = {**session.facts, "instructions": instructions} if instructions else session.facts
+    came = next((i.workdir for i in reversed(taken) if i.workdir), "")
+    if came and came != facts.get("came_from"):  # who stays there keeps the session's own `cd`
+        facts = {**facts, "came_from": came, "workdir": came}
     return replace(
         _taken_out(session, event.messages),
         phase=Running(turn),

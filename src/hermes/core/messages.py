@@ -1,5 +1,6 @@
 """What crosses our borders: messages in, replies out, and the lines a model reads."""
 
+from collections.abc import Sequence
 from enum import Enum
 from typing import Literal
 
@@ -81,6 +82,19 @@ class Usage(Struct, frozen=True, kw_only=True, omit_defaults=True):
     cost: float | None = None
 
 
+def together(usages: Sequence[Usage]) -> Usage:
+    """The tokens of several calls; no cost when that of one of them is not known."""
+    costs = [usage.cost for usage in usages if usage.cost is not None]
+    return Usage(
+        input=sum(usage.input for usage in usages),
+        output=sum(usage.output for usage in usages),
+        cached=sum(usage.cached for usage in usages),
+        cache_written=sum(usage.cache_written for usage in usages),
+        reasoning=sum(usage.reasoning for usage in usages),
+        cost=sum(costs) if costs and len(costs) == len(usages) else None,
+    )
+
+
 class Line(Struct, frozen=True, kw_only=True, omit_defaults=True):
     """One row of the transcript."""
 
@@ -122,6 +136,7 @@ class Inbound(Struct, frozen=True, kw_only=True, omit_defaults=True):
     waits: bool = False  # it neither interrupts nor steers, whatever the mode
     before: tuple["Line", ...] = ()  # the conversation so far, where the sender carries it
     instructions: str = ""  # the sender's own, for the whole conversation
+    workdir: str = ""  # where the sender is: the session's commands run there
 
 
 ReplyKind = Literal["answer", "notice", "question"]

@@ -1,5 +1,7 @@
-"""The engine: messages in, sessions forward, replies out, over one store. `serve` runs it for long;
-a chat in a terminal runs it for one session."""
+"""The engine: messages in, sessions forward, replies out, over one store.
+
+`serve` runs it for long; a chat in a terminal runs it for one session.
+"""
 
 import asyncio
 import logging

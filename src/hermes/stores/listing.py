@@ -1,10 +1,19 @@
-"""Rows of listings as both stores select them, in one order of columns."""
+"""Rows of listings as both stores select them, and what a commit says of them."""
 
+from collections.abc import Sequence
 from typing import Any
 
+from hermes.core.codec import decode_event
+from hermes.core.events import CallEnded, FactSet, HomeSet, SessionReset
 from hermes.core.ids import SessionId, SessionKey, TurnId
-from hermes.core.projection import TurnRow
-from hermes.core.store import SessionRow
+from hermes.core.messages import Address, sound
+from hermes.core.projection import Commit, TurnRow
+from hermes.core.store import ChatRow, ConversationRow, Home, SessionRow
+
+OPENING_CHARS_MAX = 80
+
+_HOME = str(HomeSet.__struct_config__.tag)
+_TITLED = {str(kind.__struct_config__.tag) for kind in (FactSet, CallEnded, SessionReset)}
 
 
 def session_row(*row: Any) -> SessionRow:
@@ -36,3 +45,64 @@ def turn_row(*row: Any) -> TurnRow:
         ended_at=ended_at,
         first=first,
     )
+
+
+def conversation_row(*row: Any) -> ConversationRow:
+    """`text` is that of its first row of a person, if it has one."""
+    id_, key, title, lines, at, text = row
+    return ConversationRow(
+        id=SessionId(id_),
+        key=SessionKey(key),
+        title=title,
+        rows=lines,
+        opening=_first_words(text or ""),
+        at=at,
+    )
+
+
+def chat_row(*row: Any) -> ChatRow:
+    platform, chat, thread, account, name, key, seen_at = row
+    return ChatRow(
+        address=Address(platform=platform, chat=chat, thread=thread, account=account),
+        name=name,
+        session=SessionKey(key),
+        seen_at=seen_at,
+    )
+
+
+def home_row(*row: Any) -> Home:
+    platform, chat, thread, account, at = row
+    return Home(
+        address=Address(platform=platform, chat=chat, thread=thread, account=account), at=at
+    )
+
+
+def homes_of(commit: Commit) -> Sequence[Home]:
+    """The homes that the commit sets, each with the time of its own event; the last one of a
+    platform."""
+    times = [event.at for event in commit.events if event.kind == _HOME]
+    pairs = zip(commit.homes, times, strict=True)
+    homes = {address.platform: Home(address=address, at=at) for address, at in pairs}
+    return tuple(homes.values())
+
+
+def titles_of(commit: Commit) -> Sequence[str | None]:
+    """What the commit says of titles: of the conversation that was current before it, then of each
+    that it opens by a reset. None where it says nothing."""
+    titles: list[str | None] = [None]
+    for written in commit.events:
+        if written.kind not in _TITLED:
+            continue
+        match decode_event(written.body):
+            case FactSet(name="title", value=value):
+                titles[-1] = value
+            case CallEnded(facts=facts):
+                titles[-1] = facts.get("title", titles[-1])
+            case SessionReset():
+                titles.append(None)
+    return titles
+
+
+def _first_words(text: str) -> str:
+    words = " ".join(sound(text[: 4 * OPENING_CHARS_MAX]).split())
+    return words if len(words) <= OPENING_CHARS_MAX else f"{words[: OPENING_CHARS_MAX - 1]}…"

@@ -58,7 +58,8 @@ class Reaper:
         loop.add_reader(pidfd, _settle, ended)
         try:
             with contextlib.suppress(TimeoutError):
-                await asyncio.wait_for(ended, timeout_s)
+                async with asyncio.timeout(timeout_s):
+                    await ended
         finally:
             loop.remove_reader(pidfd)
             os.close(pidfd)

@@ -2,12 +2,12 @@
 
 from msgspec.structs import asdict
 
-from hermes.cli.answer import Answered, is_about, turn_of
+from hermes.cli.answer import Answered, Tale, is_about
 from hermes.core import events as e
-from hermes.core.ids import ReplyId, SessionId, SessionKey, TurnId
-from hermes.core.messages import Address, Reply, ReplyKind, Usage
+from hermes.core.ids import CallId, MessageId, ReplyId, SessionId, SessionKey, TurnId
+from hermes.core.messages import Address, Inbound, Person, Reply, ReplyKind, Usage
 from hermes.core.projection import TurnRow
-from hermes.core.turn_story import StepRow
+from hermes.views.turn_story import StepRow
 
 KEY = SessionKey("agent:main:local:dm:main")
 TURN = TurnRow(
@@ -25,7 +25,6 @@ def outcome(turn: TurnRow | None = TURN, steps: tuple[StepRow, ...] = ()) -> Ans
     return Answered(
         key=KEY,
         session_id=SessionId("s"),
-        message="local#m2",
         turn=turn,
         steps=steps,
         replies=(reply("t2/0", "yes"),),
@@ -40,14 +39,58 @@ def test_a_reply_belongs_to_its_turn_or_to_its_message() -> None:
     assert not is_about(reply("None/0"), "local#m2", None)
 
 
+def tale(*events: e.Event) -> Tale:
+    address = Address(platform="local", chat="main")
+    told = Tale(
+        Inbound(
+            id=MessageId("m2"),
+            account="local",
+            session=KEY,
+            sender=Person(id="owner"),
+            address=address,
+            text="text",
+            at=1.0,
+        )
+    )
+    told.take(events)
+    return told
+
+
 def test_the_turn_of_a_message_is_the_one_that_took_it() -> None:
     begun = e.TurnStarted(TurnId("a"), ("local#m1", "local#m2"), 1, 1.0)
     joined = e.TurnResumed(TurnId("b"), 2, 1.0, ("local#m2",))
     steered = e.TurnSteered(TurnId("c"), "local#m2", "text", 1.0)
     other = e.TurnStarted(TurnId("x"), ("local#m9",), 1, 1.0)
     for event, turn in ((begun, "a"), (joined, "b"), (steered, "c")):
-        assert turn_of([other, event], "local#m2") == turn
-    assert turn_of([other], "local#m2") is None
+        assert tale(other, event).turn == turn
+    assert tale(other).turn is None
+
+
+def test_a_tale_is_over_when_its_turn_is() -> None:
+    begun = e.TurnStarted(TurnId("t2"), ("local#m2",), 1, 1.0)
+    asked = e.QuestionAsked(TurnId("t2"), CallId("t2-1"), reply("t2-1/question"), 1.0)
+    granted = e.QuestionAnswered(TurnId("t2"), CallId("t2-1"), True, 1, 1.0)
+    other = e.TurnEnded(TurnId("t1"), "answered", 1.0, (reply("t1/0"),))
+    last = e.TurnEnded(TurnId("t2"), "answered", 1.0, (reply("t2/0"),))
+    assert [tale(*events).over for events in ((), (begun,), (begun, other), (begun, asked))] == [
+        False, False, False, True,
+    ]  # fmt: skip
+    assert not tale(begun, asked, granted).over
+    whole = tale(begun, asked, granted, other, last)
+    assert whole.over
+    assert [each.id for each in whole.replies] == ["t2-1/question", "t2/0"]
+
+
+def test_a_command_that_sets_a_turn_going_waits_for_its_answer() -> None:
+    granted = e.QuestionAnswered(TurnId("t1"), CallId("t1-1"), True, 1, 1.0)
+    obeyed = e.CommandRun("local#m2", 1.0)
+    told = tale(granted, obeyed)
+    assert (told.turn, told.over) == ("t1", False)
+    told.take([e.TurnEnded(TurnId("t1"), "answered", 1.0, (reply("t1/0"),))])
+    assert told.over
+    assert [each.id for each in told.replies] == ["t1/0"]
+    plain = tale(e.CommandRun("local#m2", 1.0, (reply("local#m2/0"),)))
+    assert (plain.turn, plain.over, len(plain.replies)) == (None, True, 1)
 
 
 def test_a_script_gets_the_whole_outcome() -> None:

@@ -3,6 +3,8 @@
 import asyncio
 from collections.abc import Sequence
 
+import pytest
+
 from hermes.cli.live import Live
 from hermes.core import events as e
 from hermes.core.ids import CallId, SessionKey, TurnId
@@ -141,3 +143,48 @@ async def test_control_characters_of_a_model_do_not_reach_the_terminal() -> None
         show.text("a\x1b[2J", "b")
         show.commit(answer("a\x1b[2Jb"))
     assert show.console.stdout.getvalue() == "a␛[2Jb\n"
+
+
+async def test_the_middle_of_an_answer_is_not_shown() -> None:
+    show = Theatre(stage(tty=True))
+    show.live.join()
+    async with show.live.showing():
+        show.live.take([e.TurnResumed(T, 2, 1.0)], fresh=False)
+        show.text("end of an answer")
+        await show.pause()
+        assert show.console.stdout.getvalue() == ""
+        show.live.take([answer("The whole end of an answer", CALL)])
+        show.text("Next")
+        await show.pause()
+    assert show.console.stdout.getvalue() == "The whole end of an answer\nNext\n"
+
+
+async def broken_off(show: Theatre) -> None:
+    async with show.live.showing():
+        show.text("Half an ans")
+        await show.pause()
+        raise ConnectionError
+
+
+async def test_what_was_streamed_before_a_break_is_void() -> None:
+    show = Theatre(stage(tty=True))
+    with pytest.raises(ConnectionError):
+        await broken_off(show)
+    show.live.join()
+    async with show.live.showing():
+        show.live.take([e.TurnResumed(T, 2, 1.0)])
+        show.text("A whole answer")
+        show.live.take([answer("A whole answer")])
+    assert show.console.stdout.getvalue() == "Half an ans\nA whole answer\n"
+    assert show.live.said == ["A whole answer"]
+
+
+async def test_something_else_gets_a_line_of_its_own() -> None:
+    show = Theatre(stage(tty=True))
+    async with show.live.showing():
+        show.text("Half an ans")
+        await show.pause()
+        show.live.aside()
+        show.console.say("A notice.")
+        show.live.take([answer("Half an answer")])
+    assert show.console.stdout.getvalue() == "Half an ans\nA notice.\nwer\n"

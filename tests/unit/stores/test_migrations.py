@@ -1,4 +1,4 @@
-"""A schema grows by numbered steps; the file as it was before each is kept."""
+"""A schema grows by numbered steps; the file as it was before them is kept."""
 
 from pathlib import Path
 
@@ -23,8 +23,14 @@ def test_each_step_is_taken_once_and_the_file_before_it_is_kept(tmp_path: Path) 
     assert db.execute("SELECT * FROM a").fetchall() == [(1, 3)]
     old = apsw.Connection(str(tmp_path / "hermes.db.schema1.bak"))
     assert old.execute("SELECT * FROM a").fetchall() == [(1,)]
-    older = apsw.Connection(str(tmp_path / "hermes.db.schema2.bak"))
-    assert older.execute("SELECT * FROM a").fetchall() == [(1, 2)]
+    assert [file.name for file in tmp_path.glob("*.bak")] == ["hermes.db.schema1.bak"]
+
+
+def test_a_file_that_is_just_being_made_has_nothing_to_keep(tmp_path: Path) -> None:
+    db = apsw.Connection(str(tmp_path / "hermes.db"))
+    migrate(db, tmp_path / "hermes.db", [ONE, TWO, THREE])
+    assert db.execute("SELECT * FROM a").fetchall() == [(1, 3)]
+    assert list(tmp_path.glob("*.bak")) == []
 
 
 def test_a_step_that_fails_leaves_the_file_as_it_was(tmp_path: Path) -> None:

@@ -15,8 +15,8 @@ import sys
 import threading
 from collections.abc import Callable
 from pathlib import Path
-from typing import cast
 from types import FrameType
+from typing import cast
 
 import hermes.terminals
 from hermes.core.channel import Desk

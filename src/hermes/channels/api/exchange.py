@@ -11,8 +11,8 @@ from hermes.channels.api import render
 from hermes.channels.api.follow import Follower, News
 from hermes.channels.api.front import Front
 from hermes.channels.api.refusals import NO_RETRY, NO_STORE, RETRY, Unserved
-from hermes.core.answer import MessageAnswer
 from hermes.core.errors import StoreFailed
+from hermes.views.answer import MessageAnswer
 
 _CUT: Final = "The gateway stops before the turn has ended; the turn goes on when it is back."
 _KEYED: Final = "Repeat the request with the same Idempotency-Key."

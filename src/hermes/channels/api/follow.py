@@ -11,12 +11,12 @@ from typing import Final
 from msgspec import Struct
 
 from hermes.core import events as e
-from hermes.core.answer import FINAL, NOTHING_YET, MessageAnswer, answer_of
 from hermes.core.channel import Feed
 from hermes.core.projection import at_of
 from hermes.core.session import ref
 from hermes.core.signals import Recorded, Retrying, Signal, TextDelta
 from hermes.core.store import Accepted, Journal
+from hermes.views.answer import FINAL, NOTHING_YET, MessageAnswer, answer_of
 
 LOOK_S: Final = 1.0
 SETTLED: Final = FINAL | {"asking"}

@@ -12,7 +12,7 @@ from hermes.core.messages import Line, Usage
 from hermes.core.projection import TurnRow
 from hermes.core.session import Asking, Session
 from hermes.core.store import SessionRow
-from hermes.core.turn_story import StepRow, total
+from hermes.views.turn_story import StepRow, total
 
 Document = Mapping[str, object]
 

@@ -19,7 +19,7 @@ from hermes.core.events import Event, Span, TurnEnded, TurnInterrupted
 from hermes.core.ids import SessionId, TurnId
 from hermes.core.projection import TurnRow
 from hermes.core.store import SessionRow, Store
-from hermes.core.turn_story import story
+from hermes.views.turn_story import story
 
 OURS: Final = "hermes"  # the model's name for clients that must name one
 SESSIONS, SESSIONS_MAX = 50, 500

@@ -21,11 +21,11 @@ from hermes.channels.api.manifest import PLATFORM
 from hermes.channels.api.refusals import NO_RETRY, Unserved, unknown, wrong
 from hermes.channels.api.shapes import Decision
 from hermes.channels.api.translate import SENDER
-from hermes.core.answer import MessageAnswer
 from hermes.core.events import Event, QuestionAnswered, QuestionAsked
 from hermes.core.ids import CallId, MessageId, SessionKey, TurnId
 from hermes.core.messages import Address, Inbound
 from hermes.core.session import Asking, ref
+from hermes.views.answer import MessageAnswer
 
 ORDERS: Final = "api-orders"  # an account of its own: no client can take its messages' ids
 QUESTIONS_MAX: Final = 200

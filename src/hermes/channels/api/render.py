@@ -18,8 +18,8 @@ from hermes.channels.api.shapes import (
     Said,
     Tokens,
 )
-from hermes.core.answer import MessageAnswer
 from hermes.core.messages import Usage
+from hermes.views.answer import MessageAnswer
 
 DONE: Final = b"data: [DONE]\n\n"
 HEARTBEAT: Final = b": still here\n\n"

@@ -46,7 +46,7 @@ from hermes.core.messages import Inbound, Reply
 from hermes.core.projection import TurnRow
 from hermes.core.signals import Signal
 from hermes.core.store import Accepted, MediaShelf
-from hermes.core.turn_story import StepRow
+from hermes.views.turn_story import StepRow
 
 HELLO_S = 3.0
 ANSWER_S = 60.0

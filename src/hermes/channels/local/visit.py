@@ -33,7 +33,7 @@ from hermes.core.events import Event, TurnEnded, TurnInterrupted
 from hermes.core.ids import SessionId, SessionKey, TurnId
 from hermes.core.messages import Inbound
 from hermes.core.store import Library
-from hermes.core.turn_story import story
+from hermes.views.turn_story import story
 
 ASKS_MAX = 64  # at once, of one chat
 TAKE_S = 30.0  # a chat that reads nothing for so long is gone

@@ -16,7 +16,7 @@ from hermes.core.messages import Inbound, Reply
 from hermes.core.projection import TurnRow
 from hermes.core.signals import CallProgress, Recorded, Retrying, Signal, TextDelta, ThoughtDelta
 from hermes.core.store import Accepted
-from hermes.core.turn_story import StepRow
+from hermes.views.turn_story import StepRow
 
 PROTOCOL = 1
 LINE_BYTES_MAX = 16_000_000

@@ -20,6 +20,7 @@ T = TypeVar("T")
 
 SCHEMA = "hermes"
 CONNECT_TIMEOUT_S = 10
+SHARDS = 1_024  # so many that two processes hardly ever share one
 RETRY_S = 5.0  # a server that restarts is back within that
 PAUSE_S = 0.2
 READERS_MAX = 3
@@ -43,6 +44,11 @@ class Dialer:
 
     url: str
     token: str
+
+    @property
+    def shard(self) -> int:
+        """Where this process counts (see `tally`)."""
+        return int(self.token, 16) % SHARDS
 
     async def dial(self, *settings: str) -> Connection:
         """Raises psycopg.Error."""

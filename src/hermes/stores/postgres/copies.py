@@ -13,9 +13,11 @@ from typing import Any
 
 import msgspec
 
+from hermes.core.codec import decode_reply
 from hermes.core.errors import Rejected, StoreCorrupt, StoreFailed
 from hermes.stores.postgres.connections import Connection, Dialer, apart
 from hermes.stores.postgres.migrations import migrate
+from hermes.stores.postgres.operations import kept
 from hermes.stores.postgres.rebuild import rebuild_all
 from hermes.stores.postgres.statements import UPKEEP
 
@@ -81,8 +83,14 @@ async def _load(connection: Connection, chunk: Chunk) -> None:
     if chunk.table not in TABLES:
         raise StoreCorrupt(f"the copy holds rows of an unknown table {chunk.table}")
     rows = [dict(zip(chunk.columns, row, strict=True)) for row in chunk.rows]
+    if chunk.table == "outbox":
+        rows = [{**row, "chat": _chat(row["reply"])} for row in rows]
     async with connection.cursor() as cursor:
         await cursor.executemany(UPKEEP[f"load_{chunk.table}"], rows)
+
+
+def _chat(reply: str) -> str:
+    return kept(decode_reply(reply.encode()).address.chat)
 
 
 def _chunks(source: Path) -> Iterator[Chunk]:

@@ -1,14 +1,16 @@
 """One batch as statements, and the server's rows as answers to those who wait."""
 
 import asyncio
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from typing import Any, TypeVar
 
 from hermes.core.errors import Fenced, HermesError, Refused
 from hermes.core.ids import SessionKey
+from hermes.core.projection import Commit
 from hermes.core.store import Accepted
 from hermes.stores.postgres import operations as ops
 from hermes.stores.postgres.arrays import Texts
+from hermes.stores.postgres.connections import Dialer
 from hermes.stores.postgres.operations import (
     Accept,
     Append,
@@ -37,9 +39,22 @@ class Sorted:
         self.sendings = [op for op in ordered if isinstance(op, Sending)]
         self.noted = [op for op in ordered if isinstance(op, Noted)]
 
+    def answered(self) -> bool:
+        """Is there something that a person at a chat may wait for?"""
+        commits = (op.commit for op in self.appends)
+        return any(commit.replies or commit.rests or _ended(commit) for commit in commits)
 
-def plan(batch: Sorted, *, now: float, token: str) -> Sequence[tuple[str, Arrays]]:
-    """The statements of one transaction, by name, in the order in which they must run.
+    def platforms(self) -> Collection[str]:
+        """Where replies of this batch go."""
+        replies = (reply for op in self.appends for reply in op.commit.replies)
+        return {reply.address.platform for reply in replies}
+
+
+def plan(
+    batch: Sorted, *, now: float, dialer: Dialer, beyond: Sequence[str]
+) -> Sequence[tuple[str, Arrays]]:
+    """The statements of one transaction, by name, in the order in which they must run. `beyond`
+    are the platforms whose replies others must send.
 
     Rows are locked in one order everywhere: sessions by key, then the inbox, then the outbox.
     A batch of appends or rests alone locks by its own statement, which keeps to its arrays' order.
@@ -48,9 +63,8 @@ def plan(batch: Sorted, *, now: float, token: str) -> Sequence[tuple[str, Arrays
     keys = sorted({op.inbound.session for op in accepts})
     locks = sorted({*(op.lane for op in appends), *(op.lane for op in rests), *keys})
     sent = sorted([op.reply for op in batch.sendings] + [op.reply for op in batch.noted])
-    replies = any(op.commit.replies for op in appends)
     steps: list[tuple[str, Arrays]] = []
-    received = ops.accepts(accepts, now) if accepts else {}
+    received = ops.accepts(accepts, now, dialer.shard) if accepts else {}
     if accepts:
         steps.append(("open", received))
     if accepts or (appends and rests):
@@ -58,7 +72,8 @@ def plan(batch: Sorted, *, now: float, token: str) -> Sequence[tuple[str, Arrays
     if len(sent) > 1:
         steps.append(("lock_outbox", {"ids": Texts.of(sent)}))
     if appends:
-        steps.append(("append", ops.appends(appends)))
+        name = "plain_append" if all(op.is_plain for op in appends) else "append"
+        steps.append((name, ops.appends(appends, dialer.shard)))
     if rests:
         steps.append(("rest", ops.rests(rests)))
     if accepts:
@@ -67,14 +82,16 @@ def plan(batch: Sorted, *, now: float, token: str) -> Sequence[tuple[str, Arrays
         steps.append(("sending", ops.sendings(batch.sendings, now)))
     if batch.noted:
         steps.append(("noted", ops.noted(batch.noted)))
-    if accepts or replies:
-        steps.append(("tell", {"keys": Texts.of(keys), "everybody": replies, "token": token}))
+    answered = batch.answered()
+    if accepts or beyond or answered:
+        told = {"keys": Texts.of(keys), "platforms": Texts.of(beyond), "answered": answered}
+        steps.append(("tell", {**told, "token": dialer.token}))
     return steps
 
 
 def answer(batch: Sorted, rows: Mapping[str, Rows]) -> Sequence[Append]:
     """Tell everybody what became of theirs; returns the appends that wrote nothing."""
-    heads = _numbered(batch.appends, rows["append"])
+    heads = _numbered(batch.appends, rows["append"] or rows["plain_append"])
     rested = _numbered(batch.rests, rows["rest"])
     fresh = _numbered(batch.accepts, rows["accept"])
     taken = _numbered(batch.sendings, rows["sending"])
@@ -119,6 +136,10 @@ def tell(done: asyncio.Future[V], value: V) -> None:
 def fail(done: asyncio.Future[Any], error: HermesError) -> None:
     if not done.done():
         done.set_exception(error)
+
+
+def _ended(commit: Commit) -> bool:
+    return any(turn.state != "running" for turn in commit.turns)
 
 
 def _numbered(operations: Sequence[K], rows: Rows) -> dict[K, tuple[Any, ...]]:

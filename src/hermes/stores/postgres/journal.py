@@ -6,10 +6,11 @@ from collections.abc import Sequence
 from hermes.core.codec import decode_event, decode_line, decode_session
 from hermes.core.errors import Fenced
 from hermes.core.events import Event, Span
+from hermes.core.fold import fold_all
 from hermes.core.ids import NodeId, SessionId, SessionKey
 from hermes.core.messages import Inbound, Line
 from hermes.core.projection import Commit
-from hermes.core.session import Session, fold_all
+from hermes.core.session import Session
 from hermes.core.store import Accepted, Claim, Fence
 from hermes.stores.postgres.connections import Lane, Readers
 from hermes.stores.postgres.nodes import PostgresNodes

@@ -1,5 +1,6 @@
 """Listings and search over all sessions. All of it can be rebuilt from the journal."""
 
+from collections import Counter
 from collections.abc import Sequence
 from typing import Any
 
@@ -8,9 +9,9 @@ from hermes.core.errors import Rejected
 from hermes.core.events import Event
 from hermes.core.ids import SessionId, SessionKey, TurnId
 from hermes.core.projection import TurnRow
-from hermes.core.store import Hit, SessionRow
-from hermes.stores.listing import session_row, turn_row
-from hermes.stores.postgres.connections import Dialer, Lane, Readers
+from hermes.core.store import ChatRow, ConversationRow, Counts, Hit, Home, SessionRow
+from hermes.stores.listing import chat_row, conversation_row, home_row, session_row, turn_row
+from hermes.stores.postgres.connections import Connection, Dialer, Lane, Readers
 from hermes.stores.postgres.index import Index
 from hermes.stores.postgres.nodes import PostgresNodes
 from hermes.stores.postgres.operations import kept
@@ -73,13 +74,61 @@ class PostgresLibrary:
         )
         return [_hit(*row, wanted=wanted) for row in found]
 
+    async def conversations(
+        self, key: SessionKey | None, *, limit: int
+    ) -> Sequence[ConversationRow]:
+        if key is None:
+            ids = await self._readers.fetch(QUERY["latest_conversations"], limit=limit)
+        else:
+            ids = await self._readers.fetch(QUERY["lane_conversations"], key=key)
+        names = [id_ for (id_,) in ids]
+        found = await self._readers.fetch(QUERY["conversations"], ids=names, limit=limit)
+        return [conversation_row(*row, line and decode_line(line).text) for *row, line in found]
+
+    async def in_phase(self, phase: str, *, limit: int) -> Sequence[SessionRow]:
+        found = await self._readers.fetch(QUERY["in_phase"], phase=kept(phase), limit=limit)
+        return [session_row(*row) for row in found]
+
+    async def chats(self, *, limit: int) -> Sequence[ChatRow]:
+        return [chat_row(*row) for row in await self._readers.fetch(QUERY["chats"], limit=limit)]
+
+    async def homes(self) -> Sequence[Home]:
+        return [home_row(*row) for row in await self._readers.fetch(QUERY["homes"])]
+
+    async def counts(self) -> Counts:
+        [(sessions, waiting)] = await self._readers.fetch(QUERY["totals"])
+        phases, marks = Counter[str](), Counter[str]()
+        for phase, mark, count in await self._readers.fetch(QUERY["phases"]):
+            phases[phase] += count
+            marks[mark] += count if mark else 0
+        outbox = await self._readers.fetch(QUERY["outbox_states"])
+        return Counts(
+            sessions=sessions,
+            running=phases["running"],
+            asking=phases["asking"],
+            suspended=phases["suspended"],
+            queued=waiting,
+            marks={mark: count for mark, count in marks.items() if count},
+            outbox={state: count for state, count, _ in outbox},
+            outbox_oldest_at=min((at for *_, at in outbox if at is not None), default=None),
+        )
+
     async def delete(self, key: SessionKey) -> bool:
+        """What is being written at this moment is waited for, so that nothing of it is left."""
+        values = {"key": key, "shard": self._dialer.shard}
+
+        async def remove(connection: Connection) -> bool:
+            async with connection.transaction():
+                held = await connection.execute(UPKEEP["hold"], {"key": key})
+                if not held.rowcount:
+                    return False
+                gone = await connection.execute(UPKEEP["delete"], values)
+                if not gone.rowcount:
+                    raise Rejected(f"{key} is at work. Stop its turn first, then delete it.")
+                return True
+
         await self._nodes.bury_gone()
-        if await self._control.fetch(UPKEEP["delete"], key=key):
-            return True
-        if await self._control.fetch(UPKEEP["exists"], key=key):
-            raise Rejected(f"{key} is at work. Stop its turn first, then delete it.")
-        return False
+        return await self._control.run(remove)
 
     async def rebuild(self) -> None:
         await rebuild_all(self._dialer)

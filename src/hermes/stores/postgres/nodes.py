@@ -1,4 +1,4 @@
-"""Which processes are alive, and who wakes whom.
+"""Which processes are alive, and what only one of them may have.
 
 No wall clock takes part. Every connection of a process carries its token, so the server itself
 sees that a killed process is gone, at once. One that is stopped or cut off keeps its connections
@@ -8,35 +8,22 @@ that never steps, buries it. Being buried is for good: it writes nothing more.
 
 import asyncio
 import contextlib
-from collections.abc import Callable, Iterable
-
-import psycopg
+from collections.abc import Callable, Iterable, Sequence
+from typing import Any, Literal
 
 from hermes.core.errors import Fenced, StoreFailed
 from hermes.core.ids import NodeId
-from hermes.stores.postgres.connections import PAUSE_S, RETRY_S, Dialer, Lane, Row
+from hermes.core.store import Boot
+from hermes.stores.postgres.connections import Connection, Dialer, Lane, Row
 from hermes.stores.postgres.index import Index
+from hermes.stores.postgres.listener import Listener
+from hermes.stores.postgres.operations import kept
 from hermes.stores.postgres.statements import QUERY
 
-CHANNEL = "hermes"
-EVERYBODY = "*"
-BURIED_KEPT = 1_000
-
-
-class Bell:
-    """Rung when something may be there for us. It stays rung until somebody has waited for it."""
-
-    def __init__(self) -> None:
-        self._rung = asyncio.Event()
-
-    def ring(self) -> None:
-        self._rung.set()
-
-    async def wait(self, timeout_s: float) -> None:
-        with contextlib.suppress(TimeoutError):
-            async with asyncio.timeout(timeout_s):
-                await self._rung.wait()
-        self._rung.clear()
+# Rows of the dead that are kept: of chats, of each gateway, of all together.
+CHATS_KEPT = 1_000
+BOOTS_KEPT = 100
+BURIED_KEPT = 20_000
 
 
 class Watch:
@@ -71,32 +58,50 @@ class PostgresNodes:
         self,
         dialer: Dialer,
         control: Lane,
-        bell: Bell,
+        listener: Listener,
         index: Index,
         lease_s: float,
         clock: Callable[[], float],
     ) -> None:
         self._dialer = dialer
         self._control = control
-        self._bell = bell
+        self._listener = listener
         self._index = index
         self._clock = clock
         self._watch = Watch(lease_s)
-        self._joined: set[NodeId] = set()
-        self._listener: asyncio.Task[None] | None = None
-        self._listening = asyncio.Event()
 
-    async def join(self, node: NodeId) -> None:
-        row = {"node": node, "token": self._dialer.token, "at": self._clock()}
+    async def join(self, node: NodeId, *, seat: str = "") -> None:
+        row = {"node": node, "token": self._dialer.token, "at": self._clock(), "seat": kept(seat)}
         if not await self._control.fetch(QUERY["join"], **row):
             raise Fenced(f"node {node} is taken or was taken for dead; choose another id")
-        self._joined.add(node)
-        await self._control.fetch(QUERY["forget_nodes"], kept=BURIED_KEPT)
+        self._listener.nodes[node] = seat
+        limits = {"chats": CHATS_KEPT, "boots": BOOTS_KEPT, "all": BURIED_KEPT}
+        await self._control.fetch(QUERY["forget_nodes"], **limits)
         await self.bury_gone()
-        self._listen()
-        with contextlib.suppress(TimeoutError):  # deaf for now; it looks at every time-out anyway
-            async with asyncio.timeout(RETRY_S):
-                await self._listening.wait()
+        await self._listener.start()
+
+    async def boots(self, seat: str, *, limit: int) -> Sequence[Boot]:
+        await self.bury_gone()
+        found = await self._control.fetch(QUERY["boots"], seat=kept(seat), limit=limit)
+        return [_boot(*row) for row in found]
+
+    async def hold(self, node: NodeId, name: str) -> bool:
+        """Whoever has it and whoever waits for it only look."""
+        name = kept(name)
+        holder = await self._holder(name)
+        if holder not in (None, node):
+            await self.bury_gone()
+            holder = await self._holder(name)
+        if holder is not None:
+            return holder == node
+
+        async def take(connection: Connection) -> bool:
+            async with connection.transaction():
+                await connection.execute(QUERY["lock_holds"])
+                cursor = await connection.execute(QUERY["hold"], {"name": name, "node": node})
+                return cursor.rowcount == 1
+
+        return await self._control.run(take)
 
     async def beat(self, node: NodeId) -> bool:
         if not await self._control.fetch(QUERY["beat"], node=node):
@@ -114,11 +119,10 @@ class PostgresNodes:
     async def leave(self, node: NodeId) -> None:
         """Its sessions may be claimed by anybody from here on."""
         await self._control.fetch(QUERY["leave"], node=node)
-        self._joined.discard(node)
+        self._listener.nodes.pop(node, None)
 
     async def wake(self, timeout_s: float) -> None:
-        self._listen()
-        await self._bell.wait(timeout_s)
+        await self._listener.wait(timeout_s)
 
     async def is_alive(self, node: NodeId) -> bool:
         return bool(await self._control.fetch(QUERY["alive"], node=node))
@@ -127,28 +131,18 @@ class PostgresNodes:
         await self._control.fetch(QUERY["bury_gone"], token=self._dialer.token)
 
     async def close(self) -> None:
-        for node in tuple(self._joined):
+        for node in tuple(self._listener.nodes):
             with contextlib.suppress(StoreFailed):  # others see by its connections that it is gone
                 await self.leave(node)
-        if self._listener is not None:
-            self._listener.cancel()
-            with contextlib.suppress(asyncio.CancelledError):
-                await self._listener
+        await self._listener.close()
 
-    def _listen(self) -> None:
-        if self._listener is None or self._listener.done():
-            self._listener = asyncio.create_task(self._hear(), name="hermes-postgres-listener")
+    async def _holder(self, name: str) -> NodeId | None:
+        """The living one."""
+        found = await self._control.fetch(QUERY["holder"], name=name)
+        return NodeId(found[0][0]) if found else None
 
-    async def _hear(self) -> None:
-        """A lost connection is dialled again, and whoever waits looks for what it missed."""
-        while True:
-            with contextlib.suppress(psycopg.Error):
-                connection = await self._dialer.dial()
-                async with connection:
-                    await connection.execute(f"listen {CHANNEL}".encode())
-                    self._listening.set()
-                    async for note in connection.notifies():
-                        if note.payload == EVERYBODY or note.payload in self._joined:
-                            self._bell.ring()
-            await asyncio.sleep(PAUSE_S)
-            self._bell.ring()
+
+def _boot(*row: Any) -> Boot:
+    node, started_at, buried, departed = row
+    over: Literal["left", "died"] = "left" if departed else "died"
+    return Boot(NodeId(node), started_at, over if buried else "alive")

@@ -8,9 +8,11 @@ from hermes.stores.postgres.connections import Dialer, Readers
 from hermes.stores.postgres.index import Index
 from hermes.stores.postgres.journal import PostgresJournal
 from hermes.stores.postgres.library import PostgresLibrary
+from hermes.stores.postgres.listener import Bell, Listener
 from hermes.stores.postgres.migrations import migrate
-from hermes.stores.postgres.nodes import Bell, PostgresNodes
+from hermes.stores.postgres.nodes import PostgresNodes
 from hermes.stores.postgres.outbox import PostgresOutbox
+from hermes.stores.postgres.reach import Reach
 from hermes.stores.postgres.upkeep import PostgresUpkeep
 from hermes.stores.postgres.writer import Writer
 
@@ -24,14 +26,16 @@ async def open_postgres(url: str, *, clock: Callable[[], float], lease_s: float 
     await migrate(dialer)
     bell = Bell()
     readers, control = Readers(dialer), dialer.reading()
-    writer = Writer(dialer, clock, bell.ring)
+    reach = Reach()
+    listener = Listener(dialer, bell, reach)
+    writer = Writer(dialer, clock, bell.ring, reach)
     index = Index(dialer)
-    nodes = PostgresNodes(dialer, control, bell, index, lease_s, clock)
+    nodes = PostgresNodes(dialer, control, listener, index, lease_s, clock)
     closing = (nodes, writer, index, control, readers)
     return Store(
         journal=PostgresJournal(writer, readers, control, nodes),
         nodes=nodes,
-        outbox=PostgresOutbox(writer, readers),
+        outbox=PostgresOutbox(writer, readers, control, reach, clock),
         library=PostgresLibrary(dialer, readers, control, nodes, index),
         upkeep=PostgresUpkeep(dialer, closing),
     )

@@ -6,19 +6,23 @@ Pure but for the futures that the operations carry: nothing here talks to the se
 import asyncio
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import NamedTuple
 
 from hermes.core.codec import decode_event, encode, kind_of
 from hermes.core.errors import Rejected
-from hermes.core.events import MessageReceived, SessionReset
+from hermes.core.events import HomeSet, MessageReceived, SessionReset
 from hermes.core.ids import NodeId, ReplyId, SessionId, SessionKey
-from hermes.core.messages import Inbound
+from hermes.core.messages import Address, Inbound
 from hermes.core.projection import Commit
 from hermes.core.store import Accepted, Fence
+from hermes.stores.listing import titles_of
 from hermes.stores.postgres.arrays import Blobs, Flags, Numbers, Texts, Times
 
 Arrays = dict[str, object]
 
 RESET_KIND = str(SessionReset.__struct_config__.tag)
+HOME_KIND = str(HomeSet.__struct_config__.tag)
+_TITLE = b'"title"'  # stands so in every event that may set one; quotes inside a text are escaped
 
 
 @dataclass(eq=False, kw_only=True)
@@ -33,11 +37,36 @@ class Operation:
     again: bool = False
 
 
+class Opened(NamedTuple):
+    """A conversation that begins with a commit, and how it is called at the commit's end."""
+
+    id: SessionId
+    at: float
+    title: str
+
+
+class SetHome(NamedTuple):
+    """By the i-th event of a commit."""
+
+    i: int
+    address: Address
+    at: float
+
+
 @dataclass(eq=False, kw_only=True)
 class Append(Operation):
+    """`title` is that of the conversation that was current before; None when it stays."""
+
     done: asyncio.Future[int]
     commit: Commit
     fence: Fence
+    title: str | None
+    opened: Sequence[Opened]
+    homes: Sequence[SetHome]
+
+    @property
+    def is_plain(self) -> bool:
+        return not (self.commit.snapshot or self.opened or self.homes or self.title is not None)
 
 
 @dataclass(eq=False, kw_only=True)
@@ -100,8 +129,39 @@ def accept_of(inbound: Inbound, opens: SessionId, done: asyncio.Future[Accepted]
 
 
 def append_of(commit: Commit, fence: Fence, done: asyncio.Future[int]) -> Append:
-    size = sum(2 * len(event.body) for event in commit.events)
-    return Append(lane=commit.key, size=size, done=done, commit=commit, fence=fence)
+    """Raises StoreCorrupt for an event that cannot be read, before it can spoil a batch."""
+    title, opened = _naming(commit)
+    return Append(
+        lane=commit.key,
+        size=sum(2 * len(event.body) for event in commit.events),
+        done=done,
+        commit=commit,
+        fence=fence,
+        title=title,
+        opened=opened,
+        homes=_set_homes(commit) if commit.homes else (),
+    )
+
+
+def _naming(commit: Commit) -> tuple[str | None, Sequence[Opened]]:
+    if not any(event.kind == RESET_KIND or _TITLE in event.body for event in commit.events):
+        return None, ()
+    title, *later = titles_of(commit)
+    resets = [event for event in commit.events if event.kind == RESET_KIND]
+    opened = [
+        Opened(reset.opens, reset.at, kept(named or ""))
+        for event, named in zip(resets, later, strict=True)
+        if isinstance(reset := decode_event(event.body), SessionReset)
+    ]
+    return None if title is None else kept(title), opened
+
+
+def _set_homes(commit: Commit) -> Sequence[SetHome]:
+    return [
+        SetHome(i, home.address, home.at)
+        for i, event in enumerate(commit.events, start=1)
+        if event.kind == HOME_KIND and isinstance(home := decode_event(event.body), HomeSet)
+    ]
 
 
 def kept(text: str) -> str:
@@ -117,7 +177,7 @@ def fences(operations: Sequence[Append | Rest]) -> Arrays:
     }
 
 
-def appends(operations: Sequence[Append]) -> Arrays:
+def appends(operations: Sequence[Append], shard: int) -> Arrays:
     commits = [op.commit for op in operations]
     summaries = [commit.summary for commit in commits]
     numbered = list(enumerate(commits, start=1))
@@ -133,11 +193,14 @@ def appends(operations: Sequence[Append]) -> Arrays:
         "title": Texts.of([kept(summary.title) for summary in summaries]),
         "rows": Numbers.of([summary.rows for summary in summaries]),
         "taken": Numbers.of([summary.taken for summary in summaries]),
+        "rests": Flags.of([commit.rests for commit in commits]),
+        "shard": shard,
         **_events(numbered),
         **_messages(numbered),
         **_replies(numbered),
         **_turns(numbered),
-        **_conversations(numbered),
+        **_conversations(operations),
+        **_homes(operations),
         **_snapshots(numbered),
     }
 
@@ -147,7 +210,7 @@ def rests(operations: Sequence[Rest]) -> Arrays:
     return {**fences(operations), "position": positions}
 
 
-def accepts(operations: Sequence[Accept], now: float) -> Arrays:
+def accepts(operations: Sequence[Accept], now: float, shard: int) -> Arrays:
     return {
         "account": Texts.of([op.inbound.account for op in operations]),
         "message": Texts.of([op.inbound.id for op in operations]),
@@ -157,6 +220,8 @@ def accepts(operations: Sequence[Accept], now: float) -> Arrays:
         "event": Blobs.of([op.event for op in operations]),
         "event_at": Times.of([op.inbound.at for op in operations]),
         "now": now,
+        "shard": shard,
+        **_places(operations),
     }
 
 
@@ -179,6 +244,25 @@ def noted(operations: Sequence[Noted]) -> Arrays:
         "why": Texts.of([op.why and kept(op.why) for op in operations]),
         "not_before": Times.of([op.not_before for op in operations]),
         "at": Times.of([op.at for op in operations]),
+    }
+
+
+def _places(operations: Sequence[Accept]) -> Arrays:
+    """For the directory: messages that say how people call their chat."""
+    rows = [(n, op.inbound) for n, op in enumerate(operations, start=1) if op.inbound.place]
+    return {
+        "d_n": Numbers.of([n for n, _ in rows]),
+        **_addresses("d", [inbound.address for _, inbound in rows]),
+        "d_name": Texts.of([kept(inbound.place) for _, inbound in rows]),
+    }
+
+
+def _addresses(prefix: str, addresses: Sequence[Address]) -> Arrays:
+    return {
+        f"{prefix}_platform": Texts.of([kept(address.platform) for address in addresses]),
+        f"{prefix}_chat": Texts.of([kept(address.chat) for address in addresses]),
+        f"{prefix}_thread": Texts.of([kept(address.thread) for address in addresses]),
+        f"{prefix}_account": Texts.of([kept(address.account) for address in addresses]),
     }
 
 
@@ -220,6 +304,7 @@ def _replies(commits: Numbered) -> Arrays:
         "r_id": Texts.of([reply.id for _, _, reply in rows]),
         "r_key": Texts.of([reply.session for _, _, reply in rows]),
         "r_platform": Texts.of([reply.address.platform for _, _, reply in rows]),
+        "r_chat": Texts.of([kept(reply.address.chat) for _, _, reply in rows]),
         "r_reply": Blobs.of([encode(reply) for _, _, reply in rows]),
         "r_at": Times.of([at for _, at, _ in rows]),
     }
@@ -242,20 +327,31 @@ def _turns(commits: Numbered) -> Arrays:
     }
 
 
-def _conversations(commits: Numbered) -> Arrays:
-    rows = [
-        (n, commit.key, opened)
-        for n, commit in commits
-        for event in commit.events
-        if event.kind == RESET_KIND
-        for opened in (decode_event(event.body),)
-        if isinstance(opened, SessionReset)
-    ]
+def _conversations(operations: Sequence[Append]) -> Arrays:
+    """Those that begin, and the title of the one that was current before."""
+    numbered = list(enumerate(operations, start=1))
+    opened = [(n, op.lane, each) for n, op in numbered for each in op.opened]
+    titled = [(n, op.lane, op.title) for n, op in numbered if op.title is not None]
     return {
-        "c_n": Numbers.of([n for n, _, _ in rows]),
-        "c_id": Texts.of([opened.opens for _, _, opened in rows]),
-        "c_key": Texts.of([key for _, key, _ in rows]),
-        "c_at": Times.of([opened.at for _, _, opened in rows]),
+        "c_n": Numbers.of([n for n, _, _ in opened]),
+        "c_key": Texts.of([key for _, key, _ in opened]),
+        "c_id": Texts.of([conversation.id for _, _, conversation in opened]),
+        "c_at": Times.of([conversation.at for _, _, conversation in opened]),
+        "c_title": Texts.of([conversation.title for _, _, conversation in opened]),
+        "x_n": Numbers.of([n for n, _, _ in titled]),
+        "x_key": Texts.of([key for _, key, _ in titled]),
+        "x_title": Texts.of([title for _, _, title in titled]),
+    }
+
+
+def _homes(operations: Sequence[Append]) -> Arrays:
+    rows = [(n, op.lane, home) for n, op in enumerate(operations, start=1) for home in op.homes]
+    return {
+        "h_n": Numbers.of([n for n, _, _ in rows]),
+        "h_i": Numbers.of([home.i for _, _, home in rows]),
+        "h_key": Texts.of([key for _, key, _ in rows]),
+        **_addresses("h", [home.address for _, _, home in rows]),
+        "h_at": Times.of([home.at for _, _, home in rows]),
     }
 
 

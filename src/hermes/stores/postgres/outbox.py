@@ -1,31 +1,51 @@
 """Replies on their way out. `sending` is durable before the first byte leaves."""
 
 import asyncio
-from collections.abc import Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 from hermes.core.codec import decode_reply
 from hermes.core.ids import NodeId, ReplyId, SessionKey
 from hermes.core.store import OutboxRow
-from hermes.stores.postgres.connections import Readers
-from hermes.stores.postgres.operations import Noted, Sending
+from hermes.stores.postgres.connections import Lane, Readers
+from hermes.stores.postgres.operations import Noted, Sending, kept
+from hermes.stores.postgres.reach import Reach
 from hermes.stores.postgres.statements import QUERY
 from hermes.stores.postgres.writer import Writer
 
 
 class PostgresOutbox:
-    def __init__(self, writer: Writer, readers: Readers) -> None:
+    def __init__(
+        self,
+        writer: Writer,
+        readers: Readers,
+        control: Lane,
+        reach: Reach,
+        clock: Callable[[], float],
+    ) -> None:
         self._writer = writer
         self._readers = readers
+        self._control = control
+        self._reach = reach
+        self._clock = clock
         self._in_hand: dict[ReplyId, NodeId] = {}  # so that another node's row is left alone
 
     async def due(
         self, platforms: Sequence[str], *, now: float, limit: int, only: SessionKey | None = None
     ) -> Sequence[OutboxRow]:
+        self._reach.ask(platforms, whole=only is None)
         found = await self._readers.fetch(
             QUERY["due"], platforms=list(platforms), now=now, limit=limit, only=only
         )
         return [_row(*row) for row in found]
+
+    async def pause(self, platform: str, chat: str, *, until: float) -> None:
+        where = {"platform": kept(platform), "chat": kept(chat)}
+        await self._control.fetch(QUERY["pause"], **where, until=until, now=self._clock())
+
+    async def waits(self, *, now: float) -> Mapping[tuple[str, str], float]:
+        found = await self._readers.fetch(QUERY["waits"], now=now)
+        return {(platform, chat): until for platform, chat, until in found}
 
     async def sending(self, reply: ReplyId, *, node: NodeId) -> bool:
         done: asyncio.Future[bool] = asyncio.get_running_loop().create_future()
@@ -35,8 +55,8 @@ class PostgresOutbox:
             self._in_hand[reply] = node
         return taken
 
-    async def sent_chunks(self, reply: ReplyId, count: int) -> None:
-        await self._note(self._noted(reply, chunks=count))
+    async def sent_chunks(self, reply: ReplyId, count: int, *, receipt: str = "") -> None:
+        await self._note(self._noted(reply, chunks=count, receipt=receipt or None))
 
     async def delivered(self, reply: ReplyId, receipt: str, *, at: float) -> None:
         await self._note(self._noted(reply, state="delivered", receipt=receipt, why="", at=at))
@@ -65,11 +85,14 @@ class PostgresOutbox:
         await operation.done
 
 
-def _row(reply: bytes, state: Any, attempts: int, chunks: int, created_at: float) -> OutboxRow:
+def _row(*row: Any) -> OutboxRow:
+    reply, state, attempts, chunks, created_at, receipt, why = row
     return OutboxRow(
         reply=decode_reply(reply),
         state=state,
         attempts=attempts,
         chunks_sent=chunks,
         created_at=created_at,
+        receipt=receipt,
+        problem=why,
     )

@@ -4,15 +4,18 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 
 from hermes.core.codec import decode_event, encode
-from hermes.core.events import Event, MessageReceived, SessionReset
-from hermes.core.ids import SessionKey, TurnId
+from hermes.core.events import Event, HomeSet, MessageReceived, SessionReset
+from hermes.core.ids import SessionId, SessionKey, TurnId
+from hermes.core.messages import Address, Inbound
 from hermes.core.projection import MessageRow, TurnRow, commit_of, summary_of
 from hermes.core.session import Session
+from hermes.core.store import Home
 from hermes.stores.postgres.connections import Connection, Dialer, apart
 from hermes.stores.postgres.operations import kept
 from hermes.stores.postgres.statements import QUERY, UPKEEP
 
 KEYS_MAX = 500
+LATEST_S = 1e11
 
 
 @dataclass
@@ -21,9 +24,12 @@ class Projection:
 
     session: Session
     written: int = 0
-    opened: list[tuple[str, float]] = field(default_factory=list)
+    opened: dict[SessionId, float] = field(default_factory=dict)
+    titles: dict[SessionId, str] = field(default_factory=dict)
     rows: list[MessageRow] = field(default_factory=list)
     turns: dict[TurnId, TurnRow] = field(default_factory=dict)
+    homes: dict[int, Home] = field(default_factory=dict)  # by the position of its event
+    places: dict[Address, Inbound] = field(default_factory=dict)  # the last message that named it
 
 
 def projected(key: SessionKey, events: Iterable[Event]) -> Projection:
@@ -31,16 +37,23 @@ def projected(key: SessionKey, events: Iterable[Event]) -> Projection:
     result = Projection(Session(key=key))
     for event in events:
         commit = commit_of(result.session, (event,))
+        after = commit.after
         match event:
-            case MessageReceived(opens=opens) if not result.session.id:
-                result.opened.append((opens, commit.at))
+            case MessageReceived(inbound=inbound, opens=opens):
+                if not result.session.id:
+                    result.opened[opens] = commit.at
+                if inbound.place:
+                    result.places[_stored(inbound.address)] = inbound
             case SessionReset(opens=opens, at=at):
-                result.opened.append((opens, at))
+                result.opened[opens] = at
+            case HomeSet(address=address, at=at):
+                result.homes[after.position] = Home(address=_stored(address), at=at)
         if not isinstance(event, MessageReceived):
-            result.written = commit.after.position
+            result.written = after.position
+        result.titles[after.id] = after.facts.get("title", "")
         result.rows += commit.rows
         result.turns.update({turn.id: turn for turn in commit.turns})
-        result.session = commit.after
+        result.session = after
     return result
 
 
@@ -55,6 +68,9 @@ async def rebuild_all(dialer: Dialer) -> None:
                 async with connection.transaction():
                     await _rebuild(connection, key)
             after = keys[-1]
+        async with connection.transaction():
+            for name in ("lock_tally", "wipe_tally", "count_again"):
+                await connection.execute(UPKEEP[name])
 
 
 async def _keys(connection: Connection, after: str) -> Sequence[SessionKey]:
@@ -64,17 +80,23 @@ async def _keys(connection: Connection, after: str) -> Sequence[SessionKey]:
 
 async def _rebuild(connection: Connection, key: SessionKey) -> None:
     """Under the lock of the session's row: nobody writes to it meanwhile."""
-    await connection.execute(UPKEEP["hold"], {"key": key})
+    held = await connection.execute(UPKEEP["hold"], {"key": key})
+    if not held.rowcount:
+        return  # deleted meanwhile; if it came back, then by somebody who keeps its rows right
     values = {"key": key, "position": 0, "limit": None}
     cursor = await connection.execute(QUERY["since"], values, binary=True)
     result = projected(key, [decode_event(event) for (event,) in await cursor.fetchall()])
-    ids = [opened for opened, _ in result.opened]
-    await connection.execute(UPKEEP["wipe"], {"key": key, "ids": ids})
+    await connection.execute(UPKEEP["wipe"], {"key": key, "ids": list(result.opened)})
+    await connection.execute(UPKEEP["wipe_homes"], {"key": key, "positions": list(result.homes)})
+    await connection.execute(UPKEEP["wipe_chats"], {"key": key, **_addresses(result.places)})
     async with connection.cursor() as cursor:
-        opened = [{"id": id_, "key": key, "at": at} for id_, at in result.opened]
-        await cursor.executemany(UPKEEP["put_conversation"], opened)
+        await cursor.executemany(UPKEEP["put_conversation"], _conversations(result))
         await cursor.executemany(UPKEEP["put_message"], [_message(row) for row in result.rows])
         await cursor.executemany(UPKEEP["put_turn"], [_turn(t) for t in result.turns.values()])
+        homes = [_home(key, position, home) for position, home in result.homes.items()]
+        await cursor.executemany(UPKEEP["put_home"], homes)
+        places = [_chat(address, inbound) for address, inbound in result.places.items()]
+        await cursor.executemany(UPKEEP["put_chat"], places)
     await connection.execute(UPKEEP["put_summary"], _summary(result))
     await connection.execute(UPKEEP["put_awake"], {"key": key})
     if result.session.position:
@@ -99,6 +121,14 @@ def _summary(result: Projection) -> dict[str, object]:
     }
 
 
+def _conversations(result: Projection) -> list[dict[str, object]]:
+    key, titles = result.session.key, result.titles
+    return [
+        {"id": id_, "key": key, "at": at, "title": kept(titles.get(id_, ""))}
+        for id_, at in result.opened.items()
+    ]
+
+
 def _message(row: MessageRow) -> dict[str, object]:
     return {
         "session": row.session,
@@ -120,3 +150,43 @@ def _turn(turn: TurnRow) -> dict[str, object]:
         "ended": turn.ended_at,
         "first": turn.first,
     }
+
+
+def _home(key: SessionKey, position: int, home: Home) -> dict[str, object]:
+    place = {"key": key, "position": position, "n": _order(home.at), "at": home.at}
+    return {**place, **_address(home.address)}
+
+
+def _chat(address: Address, inbound: Inbound) -> dict[str, object]:
+    seen = {"key": inbound.session, "n": _order(inbound.at), "at": inbound.at}
+    return {**_address(address), **seen, "name": kept(inbound.place)}
+
+
+def _order(at: float) -> int:
+    """Rows that were lost stand in the order of their times, before all that were written since."""
+    return int(min(max(at, 0.0), LATEST_S) * 1e6) - 2**62
+
+
+def _address(address: Address) -> dict[str, object]:
+    return {
+        "platform": address.platform,
+        "chat": address.chat,
+        "thread": address.thread,
+        "account": address.account,
+    }
+
+
+def _addresses(addresses: Iterable[Address]) -> dict[str, object]:
+    columns = [_address(address) for address in addresses]
+    names = ("platform", "chat", "thread", "account")
+    return {name: [column[name] for column in columns] for name in names}
+
+
+def _stored(address: Address) -> Address:
+    """As a table has it."""
+    return Address(
+        platform=kept(address.platform),
+        chat=kept(address.chat),
+        thread=kept(address.thread),
+        account=kept(address.account),
+    )

@@ -8,6 +8,7 @@ from importlib import resources
 from hermes.stores.queries import named
 
 _NAME = re.compile(r"%\((\w+)\)[sb]")
+_SELDOM = re.compile(r"^-- seldom$.*?^-- always$", re.DOTALL | re.MULTILINE)
 
 
 @dataclass(frozen=True)
@@ -35,6 +36,12 @@ def _numbered(statement: str) -> Numbered:
     return Numbered(text.encode(), names)
 
 
-BATCH = {title: _numbered(statement) for title, statement in _read("batch.sql").items()}
+def _batch(statements: Mapping[str, str]) -> Mapping[str, Numbered]:
+    """Each part of a statement costs the server something, also when there is nothing for it."""
+    plain = {f"plain_{title}": _SELDOM.sub("", each) for title, each in statements.items()}
+    return {title: _numbered(each) for title, each in {**plain, **statements}.items()}
+
+
+BATCH = _batch(_read("batch.sql"))
 QUERY = {title: statement.encode() for title, statement in _read("queries.sql").items()}
 UPKEEP = {title: statement.encode() for title, statement in _read("upkeep.sql").items()}

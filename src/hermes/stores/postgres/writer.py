@@ -27,6 +27,7 @@ from hermes.stores.postgres.exchange import (
 )
 from hermes.stores.postgres.failures import Collided, explained
 from hermes.stores.postgres.operations import Append, Arrays
+from hermes.stores.postgres.reach import Reach
 from hermes.stores.postgres.statements import BATCH
 
 BATCH_MAX = 256
@@ -39,10 +40,11 @@ class Writer:
     """Owns the write connection. Callers put an operation in and await its `done`."""
 
     def __init__(
-        self, dialer: Dialer, clock: Callable[[], float], ring: Callable[[], None]
+        self, dialer: Dialer, clock: Callable[[], float], ring: Callable[[], None], reach: Reach
     ) -> None:
+        self._dialer = dialer
         self._lane = dialer.writing()
-        self._token = dialer.token
+        self._reach = reach
         self._clock = clock
         self._ring = ring
         self._waiting: deque[AnyOperation] = deque()
@@ -134,7 +136,8 @@ class Writer:
 
     async def _send(self, batch: Sequence[AnyOperation]) -> None:
         kinds = Sorted(batch)
-        steps = plan(kinds, now=self._clock(), token=self._token)
+        beyond = self._reach.beyond(kinds.platforms())
+        steps = plan(kinds, now=self._clock(), dialer=self._dialer, beyond=beyond)
         refused = answer(kinds, await self._transact(steps))
         if kinds.accepts:
             self._ring()

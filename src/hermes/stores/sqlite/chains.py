@@ -2,13 +2,16 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from itertools import zip_longest
 
 import apsw
 
 from hermes.core.codec import decode_event, decode_line, encode
 from hermes.core.events import Event, Span
+from hermes.core.ids import SessionId
 from hermes.core.messages import Line
 from hermes.core.projection import Commit, Written
+from hermes.stores.listing import titles_of
 from hermes.stores.sqlite.reader import rows
 
 ADD_EVENT = """
@@ -27,8 +30,13 @@ SELECT event FROM chain ORDER BY position
 ADD_ROW = "INSERT INTO messages (prev, conversation, ordinal, line) VALUES (?, ?, ?, ?)"
 ADD_CONVERSATION = """
 INSERT INTO conversations (id, session) VALUES (?, ?)
-ON CONFLICT (id) DO UPDATE SET session = excluded.session RETURNING n, tail
+ON CONFLICT (id) DO UPDATE SET session = excluded.session RETURNING n, tail, at
 """
+END_CONVERSATION = """
+UPDATE conversations SET tail = ?, title = coalesce(?, s.title), at = coalesce(?, s.row_at)
+FROM (SELECT title, row_at FROM sessions WHERE n = ?) AS s WHERE n = ?
+"""
+OPENING = "UPDATE conversations SET opening = ? WHERE n = ? AND opening = 0"
 ROWS = """
 WITH RECURSIVE chain (n, prev, ordinal, line) AS (
     SELECT n, prev, ordinal, line FROM messages WHERE ordinal >= :start AND n = (
@@ -48,29 +56,44 @@ class Scroll:
     """Where a session's rows are being written: its conversation, and the last row there."""
 
     session: int
-    id: str
-    conversation: int
-    tail: int
+    id: str = ""
+    conversation: int = 0
+    tail: int = 0
+    title: str | None = None  # of that conversation; None: what the session's row says
+    at: float | None = None  # of the last row; the same
 
     def write(self, db: apsw.Cursor, commit: Commit) -> None:
         """The commit's rows, each into its conversation, in their order."""
+        ahead = self._ahead(commit) if commit.opens else []
+        opened = 0
         for row in commit.rows:
-            self.turn_to(db, row.session)
+            while ahead and row.session != self.id:
+                self.turn_to(db, *ahead.pop(0))
             line = encode(row.line).decode()
             db.execute(ADD_ROW, (self.tail, self.conversation, row.ordinal, line))
-            self.tail = db.connection.last_insert_rowid()
-        for id_ in (*commit.opens, commit.after.id):
-            self.turn_to(db, id_)
+            self.tail, self.at = db.connection.last_insert_rowid(), row.line.at
+            if row.line.role == "user" and opened != self.conversation:
+                opened = self.conversation
+                db.execute(OPENING, (self.tail, opened))
+        for id_, title in ahead:
+            self.turn_to(db, id_, title)
+        self.title = commit.summary.title
 
-    def turn_to(self, db: apsw.Cursor, id_: str) -> None:
-        """Another conversation is current from here on; the one before keeps its last row."""
-        if id_ == self.id and self.conversation:
-            return
+    def _ahead(self, commit: Commit) -> list[tuple[SessionId, str | None]]:
+        """The conversations that begin here, with their titles; the one before may get its last."""
+        first, *later = titles_of(commit)
+        if first is not None:
+            self.title = first
+        return list(zip_longest(commit.opens, later))
+
+    def turn_to(self, db: apsw.Cursor, id_: str, title: str | None = None) -> None:
+        """Another conversation is current from here on; the one before keeps what it was."""
         if self.conversation:
-            ended = (self.tail, self.conversation)
-            db.execute("UPDATE conversations SET tail = ? WHERE n = ?", ended)
-        self.id = id_
-        self.conversation, self.tail = rows(db, ADD_CONVERSATION, (id_, self.session))[0]
+            ended = (self.tail, self.title, self.at, self.session, self.conversation)
+            db.execute(END_CONVERSATION, ended)
+        self.id, self.title = id_, title or ""
+        found = rows(db, ADD_CONVERSATION, (id_, self.session))[0]
+        self.conversation, self.tail, self.at = found
 
 
 def add_event(db: apsw.Cursor, session: int, prev: int, position: int, event: Written) -> int:

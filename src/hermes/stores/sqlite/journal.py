@@ -8,12 +8,15 @@ from msgspec import Struct
 from hermes.core.codec import decode_session, encode, kind_of
 from hermes.core.errors import Fenced, Refused
 from hermes.core.events import Event, MessageReceived, Span
+from hermes.core.fold import fold_all
 from hermes.core.ids import NodeId, SessionId, SessionKey
 from hermes.core.messages import Inbound, Line
 from hermes.core.projection import Commit, Written
-from hermes.core.session import Session, fold_all
+from hermes.core.session import Session
 from hermes.core.store import Accepted, Claim, Fence
+from hermes.stores.listing import homes_of
 from hermes.stores.sqlite.chains import Scroll, add_event, events_after, read_lines
+from hermes.stores.sqlite.directory import see_chat, set_homes
 from hermes.stores.sqlite.nodes import SqliteNodes, demand_alive
 from hermes.stores.sqlite.reader import Reader, rows
 from hermes.stores.sqlite.writer import Writer
@@ -27,11 +30,11 @@ OWNED = """
 SELECT key, epoch FROM sessions WHERE ready = 1 AND owner = ? ORDER BY updated_at LIMIT ?
 """
 FENCED = """
-SELECT n, head, written, tail, id, conversation, row_tail, ready
+SELECT n, head, written, tail, id, conversation, row_tail, waiting, ready, busy
 FROM sessions WHERE key = ? AND owner = ? AND epoch = ?
 """
 ADD_REPLY = """
-INSERT INTO outbox (reply, session, platform, body, created_at) VALUES (?, ?, ?, ?, ?)
+INSERT INTO outbox (reply, session, platform, chat, body, created_at) VALUES (?, ?, ?, ?, ?, ?)
 """
 ADD_TURN = """
 INSERT INTO turns (id, session, conversation, state, attempts, started_at, ended_at, first)
@@ -42,9 +45,13 @@ ON CONFLICT (id) DO UPDATE SET
 UPDATE_SESSION = """
 UPDATE sessions SET
     head = ?, written = ?, tail = ?, id = ?, conversation = ?, row_tail = ?,
-    phase = ?, mark = ?, runs = ?, title = ?, rows = ?, waiting = waiting - ?, updated_at = ?
+    row_at = coalesce(?, row_at),
+    phase = ?, mark = ?, runs = ?, title = ?, rows = ?, waiting = ?, updated_at = ?
 WHERE n = ?
 """
+HEARD = "UPDATE sessions SET head = ?, tail = ?, waiting = waiting + 1, updated_at = ? WHERE n = ?"
+# Apart from the rest of the row: each is the condition of an index.
+STIR = "UPDATE sessions SET ready = ?, busy = ? WHERE n = ?"
 
 
 class SqliteJournal:
@@ -60,7 +67,10 @@ class SqliteJournal:
         event = MessageReceived(inbound, opens)
         row = Written(kind_of(event), encode(event), inbound.at)
         now = self._clock()
-        return await self._writer.write(lambda db: _accept(db, inbound, opens, row, now))
+        accepted = await self._writer.write(lambda db: _accept(db, inbound, opens, row, now))
+        if accepted.fresh:
+            self._nodes.bell.ring()
+        return accepted
 
     async def claim(
         self, node: NodeId, *, limit: int, only: SessionKey | None = None
@@ -86,7 +96,10 @@ class SqliteJournal:
         return await self._reader.later(lambda db: read_lines(db, spans))
 
     async def append(self, commit: Commit, *, fence: Fence) -> int:
-        return await self._writer.write(lambda db: _append(db, commit, fence))
+        head = await self._writer.write(lambda db: _append(db, commit, fence))
+        if _awaited(commit):
+            self._nodes.bell.ring()
+        return head
 
     async def rest(self, key: SessionKey, position: int, *, fence: Fence) -> bool:
         def work(db: apsw.Cursor) -> bool:
@@ -104,6 +117,7 @@ class SqliteJournal:
             db.executemany(sql, [(key, node) for key in keys])
 
         await self._writer.write(work)
+        self._nodes.bell.ring()
 
 
 def load_session(db: apsw.Cursor, key: SessionKey) -> Session:
@@ -117,6 +131,10 @@ def add_turns(db: apsw.Cursor, number: int, commit: Commit, shift: int) -> None:
     for turn in commit.turns:
         times = (turn.started_at, turn.ended_at, turn.first + shift)
         db.execute(ADD_TURN, (turn.id, number, turn.session, turn.state, turn.attempts, *times))
+
+
+def is_busy(phase: str, waiting: int) -> bool:
+    return phase != "idle" or waiting > 0
 
 
 def _number(db: apsw.Cursor, key: SessionKey) -> int:
@@ -139,19 +157,20 @@ def _accept(
         "INSERT OR IGNORE INTO sessions (key, id, created_at, updated_at) VALUES (?, ?, ?, ?)",
         (inbound.session, opens, now, now),
     )
-    sql = "SELECT n, head + 1, tail FROM sessions WHERE key = ?"
-    number, position, tail = rows(db, sql, (inbound.session,))[0]
+    sql = "SELECT n, head + 1, tail, ready AND busy FROM sessions WHERE key = ?"
+    number, position, tail, astir = rows(db, sql, (inbound.session,))[0]
     place = add_event(db, number, tail, position, event)
-    sql = """UPDATE sessions SET
-                 head = ?, tail = ?, ready = 1, waiting = waiting + 1, updated_at = ?
-             WHERE n = ?"""
-    db.execute(sql, (position, place, now, number))
+    db.execute(HEARD, (position, place, now, number))
+    if not astir:
+        db.execute(STIR, (1, 1, number))
     db.execute("INSERT INTO inbox VALUES (?, ?, ?, ?)", (*name, number, position))
     if position == 1:
-        scroll = Scroll(number, "", 0, 0)
+        scroll = Scroll(number)
         scroll.turn_to(db, opens)
         sql = "UPDATE sessions SET conversation = ? WHERE n = ?"
         db.execute(sql, (scroll.conversation, number))
+    if inbound.place:
+        see_chat(db, number, inbound)
     return Accepted(fresh=True, key=inbound.session, position=position)
 
 
@@ -186,7 +205,9 @@ class _Stand(Struct, frozen=True):
     id: str
     conversation: int
     row_tail: int
+    waiting: int
     ready: int
+    busy: int
 
 
 def _fenced(db: apsw.Cursor, key: SessionKey, fence: Fence) -> _Stand:
@@ -209,15 +230,26 @@ def _append(db: apsw.Cursor, commit: Commit, fence: Fence) -> int:
     scroll = Scroll(number, stand.id, stand.conversation, stand.row_tail)
     scroll.write(db, commit)
     for reply in commit.replies:
-        platform, body = reply.address.platform, encode(reply).decode()
-        db.execute(ADD_REPLY, (reply.id, number, platform, body, commit.at))
+        where, body = reply.address, encode(reply).decode()
+        db.execute(ADD_REPLY, (reply.id, number, where.platform, where.chat, body, commit.at))
+    if commit.homes:
+        set_homes(db, number, homes_of(commit), tail)
     s = commit.summary
-    place = (head, head, tail, s.id, scroll.conversation, scroll.tail)
-    shown = (s.phase, s.mark, s.runs, s.title, s.rows, s.taken, commit.at)
+    waiting = stand.waiting - s.taken
+    place = (head, head, tail, s.id, scroll.conversation, scroll.tail, scroll.at)
+    shown = (s.phase, s.mark, s.runs, s.title, s.rows, waiting, commit.at)
     db.execute(UPDATE_SESSION, (*place, *shown, number))
-    if not stand.ready:
-        db.execute("UPDATE sessions SET ready = 1 WHERE n = ?", (number,))
+    ready = not commit.rests or head != commit.after.position
+    busy = is_busy(s.phase, waiting)
+    if ready != stand.ready or busy != stand.busy:
+        db.execute(STIR, (ready, busy, number))
     if commit.snapshot and head == commit.after.position:
         row = (number, head, encode(commit.after))
         db.execute("INSERT OR REPLACE INTO snapshots VALUES (?, ?, ?)", row)
     return head
+
+
+def _awaited(commit: Commit) -> bool:
+    """Another process may wait for this: it is to send it, to show it, or has asked for it."""
+    over = any(turn.state != "running" for turn in commit.turns)
+    return bool(commit.replies or commit.summary.taken or over)

@@ -1,28 +1,33 @@
 """Listings and search over all sessions. All of it can be rebuilt from the journal."""
 
+from collections import Counter
 from collections.abc import Sequence
 from typing import Any
 
 import apsw
 
+from hermes.core.codec import decode_line
 from hermes.core.errors import Rejected
 from hermes.core.events import Event
 from hermes.core.ids import SessionId, SessionKey, TurnId
 from hermes.core.messages import sound
-from hermes.core.projection import TurnRow, commit_of, summary_of
-from hermes.core.session import Session
-from hermes.core.store import Hit, SessionRow
-from hermes.stores.listing import session_row, turn_row
-from hermes.stores.sqlite.chains import Scroll, events_after
-from hermes.stores.sqlite.journal import add_turns
+from hermes.core.projection import TurnRow
+from hermes.core.store import ChatRow, ConversationRow, Counts, Hit, Home, SessionRow
+from hermes.stores.listing import conversation_row, session_row, turn_row
+from hermes.stores.sqlite.chains import events_after
+from hermes.stores.sqlite.directory import chats, homes
 from hermes.stores.sqlite.nodes import SqliteNodes, index_messages
 from hermes.stores.sqlite.reader import Reader, rows
+from hermes.stores.sqlite.rebuild import rebuild_all
 from hermes.stores.sqlite.writer import Writer, whole_or_nothing
 
 TERMS_MAX = 16
 INDEX_BATCH = 5_000
 SESSION = """
 SELECT key, id, phase, mark, runs, waiting, title, created_at, updated_at, head, rows FROM sessions
+"""
+EXACTLY = """
+WHERE key = ? OR n = (SELECT session FROM conversations WHERE id = ?) ORDER BY key = ? DESC LIMIT 1
 """
 TURN = """
 SELECT t.id, s.key, t.conversation, t.state, t.attempts, t.started_at, t.ended_at, t.first
@@ -66,17 +71,36 @@ DELETE = (
     "DELETE FROM outbox WHERE session = ?1",
     "DELETE FROM inbox WHERE session = ?1",
     "DELETE FROM snapshots WHERE session = ?1",
+    "DELETE FROM chats WHERE session = ?1",
+    "DELETE FROM homes WHERE session = ?1",
     "DELETE FROM sessions WHERE n = ?1",
 )
 # The highest numbers may be used again after a deletion: what gets them is not indexed yet.
 INDEXED = """
 UPDATE indexed SET upto = min(upto, (SELECT coalesce(max(n), 0) FROM messages))
 """
-REBUILT = """
-UPDATE sessions SET conversation = ?, row_tail = ?, id = ?,
-    phase = ?, mark = ?, runs = ?, title = ?, rows = ?, waiting = ?
-WHERE n = ?
+MISSING = "UPDATE missing SET sessions = (SELECT coalesce(max(n), 0) - count(*) FROM sessions)"
+CONVERSATIONS = """
+SELECT c.id, c.key, c.title, (SELECT ordinal + 1 FROM messages m WHERE m.n = c.last), c.at,
+       (SELECT line FROM messages m WHERE m.n = c.opening)
+FROM (
+    SELECT c.id, s.key, c.opening,
+           iif(s.conversation = c.n, s.title, c.title) AS title,
+           iif(s.conversation = c.n, s.row_at, c.at) AS at,
+           iif(s.conversation = c.n, s.row_tail, c.tail) AS last
+    FROM conversations c JOIN sessions s ON s.n = c.session
+    WHERE last > 0 AND {which} ORDER BY at DESC, c.id LIMIT :limit
+) c ORDER BY c.at DESC, c.id
 """
+OUTBOX = """
+SELECT state, count(*), min(created_at) FROM outbox
+WHERE state IN ('pending', 'sending', 'failed') GROUP BY state
+"""
+ABANDONED = "SELECT count(*) FROM outbox WHERE state = 'abandoned'"
+SESSIONS = "SELECT coalesce(max(n), 0) - (SELECT sessions FROM missing) FROM sessions"
+BUSY = (
+    "SELECT phase, mark, count(*), sum(waiting) FROM sessions WHERE busy = 1 GROUP BY phase, mark"
+)
 
 
 class SqliteLibrary:
@@ -129,6 +153,28 @@ class SqliteLibrary:
         values = (query, limit)
         return await self._reader.later(lambda db: [_hit(*row) for row in rows(db, SEARCH, values)])
 
+    async def conversations(
+        self, key: SessionKey | None, *, limit: int
+    ) -> Sequence[ConversationRow]:
+        sql = CONVERSATIONS.format(which="s.key = :key" if key else "TRUE")
+        values = {"key": key, "limit": limit}
+        found = await self._reader.later(lambda db: rows(db, sql, values))
+        return [conversation_row(*row, _text(line)) for *row, line in found]
+
+    async def in_phase(self, phase: str, *, limit: int) -> Sequence[SessionRow]:
+        sql = f"{SESSION} WHERE busy = 1 AND phase = ? ORDER BY updated_at DESC LIMIT ?"
+        found = await self._reader.later(lambda db: rows(db, sql, (phase, limit)))
+        return [session_row(*row) for row in found]
+
+    async def chats(self, *, limit: int) -> Sequence[ChatRow]:
+        return await self._reader.later(lambda db: chats(db, limit))
+
+    async def homes(self) -> Sequence[Home]:
+        return self._reader.now(homes)
+
+    async def counts(self) -> Counts:
+        return self._reader.now(_counts)
+
     async def delete(self, key: SessionKey) -> bool:
         def work(db: apsw.Cursor) -> bool:
             self._nodes.bury_dead(db)
@@ -139,17 +185,18 @@ class SqliteLibrary:
                 for statement in DELETE:
                     db.execute(statement, (number,))
                 db.execute(INDEXED)
+                db.execute(MISSING)
                 return True
             return False
 
         return await self._writer.write(work)
 
     async def rebuild(self) -> None:
-        await self._writer.write(whole_or_nothing(_rebuild))
+        await self._writer.write(whole_or_nothing(rebuild_all))
 
 
 def _find(db: apsw.Cursor, name: str) -> SessionRow | None:
-    found = rows(db, f"{SESSION} WHERE key = ? OR id = ?", (name, name))
+    found = rows(db, f"{SESSION} {EXACTLY}", (name, name, name))
     if not found and name:
         sql = f"""{SESSION} WHERE n IN (SELECT session FROM conversations
                   WHERE substr(id, 1, ?) = ?) OR substr(id, 1, ?) = ? LIMIT 2"""
@@ -157,21 +204,34 @@ def _find(db: apsw.Cursor, name: str) -> SessionRow | None:
     return session_row(*found[0]) if len(found) == 1 else None
 
 
-def _rebuild(db: apsw.Cursor) -> None:
-    for table in ("messages", "turns", "conversations"):
-        db.execute(f"DELETE FROM {table}")
-    for number, key in rows(db, "SELECT n, key FROM sessions ORDER BY n"):
-        session, scroll = Session(key=SessionKey(key)), Scroll(number, "", 0, 0)
-        for event in events_after(db, number, 0):
-            commit = commit_of(session, (event,))
-            add_turns(db, number, commit, shift=0)
-            scroll.write(db, commit)
-            session = commit.after
-        s = summary_of(session)
-        shown = (s.id, s.phase, s.mark, s.runs, s.title, s.rows, len(session.waiting))
-        db.execute(REBUILT, (scroll.conversation, scroll.tail, *shown, number))
-    db.execute("INSERT INTO message_index (message_index) VALUES ('rebuild')")
-    db.execute("UPDATE indexed SET upto = (SELECT coalesce(max(n), 0) FROM messages)")
+def _counts(db: apsw.Cursor) -> Counts:
+    """Reads what is busy and what is open, however much there is beside it."""
+    phases, marks, outbox = Counter[str](), Counter[str](), Counter[str]()
+    queued, oldest = 0, list[float]()
+    for phase, mark, count, waiting in rows(db, BUSY):
+        phases[phase] += count
+        marks[mark] += count
+        queued += waiting
+    for state, count, created_at in rows(db, OUTBOX):
+        outbox[state] = count
+        oldest.append(created_at)
+    if abandoned := int(db.execute(ABANDONED).get):
+        outbox["abandoned"] = abandoned
+    del marks[""]
+    return Counts(
+        sessions=int(db.execute(SESSIONS).get),
+        running=phases["running"],
+        asking=phases["asking"],
+        suspended=phases["suspended"],
+        queued=queued,
+        marks=dict(marks),
+        outbox=dict(outbox),
+        outbox_oldest_at=min(oldest, default=None),
+    )
+
+
+def _text(line: str | None) -> str:
+    return "" if line is None else decode_line(line.encode()).text
 
 
 def _hit(*row: Any) -> Hit:

@@ -4,7 +4,6 @@ A process that is stopped keeps its lock but not its lease. Being buried is for 
 itself buried has lost its sessions and writes nothing more.
 """
 
-import asyncio
 import fcntl
 import os
 from collections.abc import Callable, Sequence
@@ -14,12 +13,30 @@ import apsw
 
 from hermes.core.errors import Fenced
 from hermes.core.ids import NodeId
+from hermes.core.store import Boot
+from hermes.stores.sqlite.bell import Bell, remove_bell
 from hermes.stores.sqlite.reader import Reader, rows
 from hermes.stores.sqlite.writer import Writer
 
 POLL_S = 1.0
 INDEX_ROWS_MAX = 2_000
-NODES_KEPT_S = 24 * 3600.0
+CHATS_KEPT_S = 24 * 3600.0
+BOOTS_KEPT = 100
+JOIN = """
+INSERT INTO nodes (id, started_at, lease_until, seat, boot)
+VALUES (:id, :at, :until, :seat,
+        (SELECT coalesce(max(boot), 0) + 1 FROM nodes WHERE seat = :seat))
+"""
+FORGET = """
+DELETE FROM nodes WHERE buried = 1 AND (
+    seat = '' AND started_at < :old
+    OR seat <> '' AND seat = :seat
+       AND boot <= (SELECT max(boot) FROM nodes WHERE seat = :seat) - :kept)
+"""
+BOOTS = """
+SELECT id, started_at, buried, parted FROM nodes
+WHERE seat <> '' AND seat = ? ORDER BY boot DESC LIMIT ?
+"""
 
 
 class SqliteNodes:
@@ -38,19 +55,43 @@ class SqliteNodes:
         self._lease_s = lease_s
         self._clock = clock
         self._lease_clock = lease_clock
+        self.bell = Bell(folder)
         self._locks: dict[NodeId, int] = {}
         self._seen = 0
+        self._changes = 0
 
-    async def join(self, node: NodeId) -> None:
+    async def join(self, node: NodeId, *, seat: str = "") -> None:
         self._folder.mkdir(mode=0o700, exist_ok=True)
         self._locks[node] = _locked(self._folder / f"{node}.lock")
-        row = (node, self._clock(), self._lease_clock() + self._lease_s)
+        now, until = self._clock(), self._lease_clock() + self._lease_s
+        row = {"id": node, "at": now, "until": until, "seat": seat}
 
         def work(db: apsw.Cursor) -> None:
-            db.execute("INSERT INTO nodes (id, started_at, lease_until) VALUES (?, ?, ?)", row)
+            db.execute(JOIN, row)
             self.bury_dead(db)
+            old = {"old": now - CHATS_KEPT_S, "seat": seat, "kept": BOOTS_KEPT}
+            db.execute(FORGET, old)
 
         await self._writer.write(work)
+        self.bell.hang(node)
+
+    async def boots(self, seat: str, *, limit: int) -> Sequence[Boot]:
+        found = self._reader.now(lambda db: rows(db, BOOTS, (seat, limit)))
+        return [_boot(*row) for row in found]
+
+    async def hold(self, node: NodeId, name: str) -> bool:
+        def work(db: apsw.Cursor) -> bool:
+            if is_buried(db, node):
+                return False
+            holder = db.execute("SELECT node FROM holds WHERE name = ?", (name,)).get
+            if holder == node:
+                return True
+            if holder is not None:
+                self.bury_dead(db)
+            db.execute("INSERT OR IGNORE INTO holds VALUES (?, ?)", (name, node))
+            return db.connection.changes() == 1
+
+        return await self._writer.write(work)
 
     async def beat(self, node: NodeId) -> bool:
         until = self._lease_clock() + self._lease_s
@@ -67,22 +108,27 @@ class SqliteNodes:
 
     async def leave(self, node: NodeId) -> None:
         def work(db: apsw.Cursor) -> None:
+            db.execute("UPDATE nodes SET parted = 1 WHERE id = ? AND buried = 0", (node,))
             bury(db, node)
 
         try:
             await self._writer.write(work)
         finally:
             self._unlock(node)  # on a disk that takes no word of ours, the free lock says it
+        self.bell.ring()
 
     async def wake(self, timeout_s: float) -> None:
-        """Another process's commit shows in the file's data version, looked at once a second."""
-        waited = 0.0
-        while waited < timeout_s:
-            await asyncio.sleep(min(POLL_S, timeout_s - waited))
-            waited += POLL_S
+        """Others ring. What they did not ring for shows in the file's data version, looked at once
+        a second; whoever was rung looks at it, too, or would wake for the same thing twice."""
+        left, known = timeout_s, self._changes
+        while left > 0:
+            rung = await self.bell.wait(min(POLL_S, left))
+            left -= POLL_S
             seen = self._reader.now(lambda db: int(db.execute("PRAGMA data_version").get))
             if seen != self._seen:
                 self._seen = seen
+                self._changes += 1  # others may wait here, too
+            if rung or self._changes != known:
                 return
 
     def bury_dead(self, db: apsw.Cursor) -> None:
@@ -97,14 +143,14 @@ class SqliteNodes:
             if lapsed or _is_free(self._folder / f"{node}.lock"):
                 bury(db, node)
                 (self._folder / f"{node}.lock").unlink(missing_ok=True)
-        old = self._clock() - NODES_KEPT_S
-        db.execute("DELETE FROM nodes WHERE buried = 1 AND started_at < ?", (old,))
+                remove_bell(self._folder, node)
 
     def joined(self) -> Sequence[NodeId]:
         """The nodes of this process that have not left yet."""
         return tuple(self._locks)
 
     def _unlock(self, node: NodeId) -> None:
+        self.bell.take_down(node)
         lock = self._locks.pop(node, None)
         if lock is not None:
             (self._folder / f"{node}.lock").unlink(missing_ok=True)
@@ -115,6 +161,7 @@ def bury(db: apsw.Cursor, node: NodeId) -> None:
     """It owns nothing any more, in the same commit: so a fence need not look at nodes."""
     db.execute("UPDATE nodes SET buried = 1 WHERE id = ?", (node,))
     db.execute("UPDATE sessions SET owner = NULL WHERE owner = ?", (node,))
+    db.execute("DELETE FROM holds WHERE node = ?", (node,))
 
 
 def is_buried(db: apsw.Cursor, node: NodeId) -> bool:
@@ -136,6 +183,12 @@ def index_messages(db: apsw.Cursor, limit: int) -> int:
         db.executemany("INSERT INTO message_index (rowid, text) VALUES (?, ?)", fresh)
         db.execute("UPDATE indexed SET upto = ?", (fresh[-1][0],))
     return len(fresh)
+
+
+def _boot(node: str, started_at: float, buried: int, parted: int) -> Boot:
+    if not buried:
+        return Boot(NodeId(node), started_at, "alive")
+    return Boot(NodeId(node), started_at, "left" if parted else "died")
 
 
 def _locked(path: Path) -> int:

@@ -89,26 +89,38 @@ def _read_connection(name: str, vfs: str | None) -> apsw.Connection:
 
 
 def migrate(db: apsw.Connection, path: Path, steps: Sequence[str]) -> None:
-    """Numbered steps, in order, each in one transaction, with a copy of the old file before it."""
+    """Numbered steps, all in one transaction, with a copy of the old file before it; a file that is
+    just being made has nothing to keep."""
     version = _version(db)
     if version > len(steps):
         raise StoreTooNew(
             f"{path}: written by a newer Hermes (schema {version}, this one knows {len(steps)}). "
             "Update Hermes, or restore an older backup."
         )
-    for number, sql in enumerate(steps[version:], start=version + 1):
-        if number > 1:
-            copy_to(db, path.with_name(f"{path.name}.schema{number - 1}.bak"))
-        db.execute("BEGIN IMMEDIATE")  # two processes may start together: the second finds it done
-        try:
-            if _version(db) < number:
-                db.execute(sql)
-                db.execute(f"PRAGMA user_version = {number}")
-            db.execute("COMMIT")
-        except apsw.Error:
-            if db.in_transaction:
-                db.execute("ROLLBACK")
-            raise
+    if version == len(steps):
+        return
+    db.execute("BEGIN IMMEDIATE")  # two processes may start together: the second finds it done
+    try:
+        version = _version(db)
+        if 0 < version < len(steps):
+            _keep(db, path.with_name(f"{path.name}.schema{version}.bak"))
+        for sql in steps[version:]:
+            db.execute(sql)
+        db.execute(f"PRAGMA user_version = {len(steps)}")
+        db.execute("COMMIT")
+    except (apsw.Error, HermesError, OSError):
+        if db.in_transaction:
+            db.execute("ROLLBACK")
+        raise
+
+
+def _keep(db: apsw.Connection, target: Path) -> None:
+    """By a connection of its own: ours has begun to write."""
+    old = _read_connection(db.filename, db.open_vfs)
+    try:
+        copy_to(old, target)
+    finally:
+        old.close()
 
 
 def _version(db: apsw.Connection) -> int:

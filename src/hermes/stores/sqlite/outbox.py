@@ -1,6 +1,7 @@
 """Replies on their way out. `sending` is durable before the first byte leaves."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any
 
 import apsw
 from msgspec import json
@@ -22,12 +23,21 @@ _STATES: dict[str, SendState] = {
 }
 # Only who has the row in hand may say what became of it.
 MINE = "WHERE reply = ? AND node = ? AND state <> 'delivered'"
-COLUMNS = "body, state, attempts, chunks, created_at"
+COLUMNS = "body, state, attempts, chunks, created_at, receipt, problem"
 # A wait that lies days ahead was counted before the clock was set back.
 OPEN = """
     ((state IN ('pending', 'failed') AND (not_before <= :now OR not_before > :now + 86400))
      OR (state = 'sending' AND node NOT IN (SELECT id FROM nodes WHERE buried = 0)))
+    AND NOT EXISTS (
+        SELECT 1 FROM pauses p WHERE p.platform = outbox.platform AND p.chat = outbox.chat
+        AND p.until > :now AND p.until <= :now + 86400)
 """
+OVER = "DELETE FROM pauses WHERE until <= :now OR until > :now + 86400"
+PAUSE = """
+INSERT INTO pauses VALUES (?, ?, ?)
+ON CONFLICT DO UPDATE SET until = excluded.until WHERE excluded.until > until
+"""
+WAITS = "SELECT platform, chat, until FROM pauses WHERE until > :now AND until <= :now + 86400"
 TAKE = (
     """
 UPDATE outbox SET state = 'sending', node = :node, attempts = attempts + 1
@@ -66,14 +76,27 @@ class SqliteOutbox:
             self._in_hand[reply] = node
         return taken
 
-    async def sent_chunks(self, reply: ReplyId, count: int) -> None:
+    async def pause(self, platform: str, chat: str, *, until: float) -> None:
+        def work(db: apsw.Cursor) -> None:
+            db.execute(OVER, {"now": self._clock()})
+            db.execute(PAUSE, (platform, chat, until))
+
+        await self._writer.write(work)
+
+    async def waits(self, *, now: float) -> Mapping[tuple[str, str], float]:
+        found = self._reader.now(lambda db: rows(db, WAITS, {"now": now}))
+        return {(platform, chat): until for platform, chat, until in found}
+
+    async def sent_chunks(self, reply: ReplyId, count: int, *, receipt: str = "") -> None:
+        sql = f"UPDATE outbox SET chunks = ?, receipt = coalesce(?, receipt) {MINE}"
         node = self._in_hand.get(reply)
-        await self._note(f"UPDATE outbox SET chunks = ? {MINE}", (count, reply, node))
+        await self._note(sql, (count, sound(receipt) or None, reply, node))
 
     async def delivered(self, reply: ReplyId, receipt: str, *, at: float) -> None:
-        sql = f"""UPDATE outbox SET state = 'delivered', receipt = ?, sent_at = ?, problem = NULL
-                  {MINE}"""
-        await self._note(sql, (sound(receipt), at, reply, self._in_hand.pop(reply, None)))
+        sql = f"""UPDATE outbox SET state = 'delivered', receipt = coalesce(?, receipt),
+                  sent_at = ?, problem = NULL {MINE}"""
+        node = self._in_hand.pop(reply, None)
+        await self._note(sql, (sound(receipt) or None, at, reply, node))
 
     async def failed(self, reply: ReplyId, why: str, *, not_before: float, abandon: bool) -> None:
         state = "abandoned" if abandon else "failed"
@@ -89,11 +112,14 @@ class SqliteOutbox:
         return self._reader.now(lambda db: [_row(*row) for row in rows(db, sql, (key, limit))])
 
 
-def _row(body: str, state: str, attempts: int, chunks: int, created_at: float) -> OutboxRow:
+def _row(*row: Any) -> OutboxRow:
+    body, state, attempts, chunks, created_at, receipt, problem = row
     return OutboxRow(
         reply=decode_reply(body.encode()),
         state=_STATES[state],
         attempts=attempts,
         chunks_sent=chunks,
         created_at=created_at,
+        receipt=receipt or "",
+        problem=problem or "",
     )

@@ -1,6 +1,7 @@
 """Care of the file: integrity check, a copy while others write, an orderly end."""
 
 import asyncio
+import os
 from collections.abc import Sequence
 from contextlib import suppress
 from pathlib import Path
@@ -28,6 +29,9 @@ ORPHANS = """
 SELECT count(*) FROM inbox i
 WHERE NOT EXISTS (SELECT 1 FROM sessions s WHERE s.n = i.session AND i.position <= s.head)
 """
+IDLERS = """
+SELECT key FROM sessions WHERE busy <> (phase <> 'idle' OR waiting > 0) LIMIT 20
+"""
 
 
 class SqliteUpkeep:
@@ -49,13 +53,14 @@ class SqliteUpkeep:
         for node in self._nodes.joined():
             with suppress(StoreFailed):
                 await self._nodes.leave(node)
+        self._nodes.bell.close()
         await asyncio.to_thread(self._reader.close)
         await self._writer.close()  # the last one folds the log into the file
 
 
 def copy_to(db: apsw.Connection, target: Path) -> None:
     """A consistent copy. It stands under its name only when it is whole."""
-    half = target.with_name(f".{target.name}.half")
+    half = target.with_name(f".{target.name}.{os.getpid()}.half")
     half.unlink(missing_ok=True)
     try:
         copy = apsw.Connection(str(half))
@@ -80,6 +85,7 @@ def _problems(db: apsw.Cursor) -> list[str]:
     damage = rows(db, f"PRAGMA integrity_check({PROBLEMS_MAX})")
     found = [str(problem) for (problem,) in damage if problem != "ok"]
     found += (f"{key}: its journal has a gap" for (key,) in rows(db, GAPS))
+    found += (f"{key}: it is counted wrongly" for (key,) in rows(db, IDLERS))
     orphans = int(db.execute(ORPHANS).get)
     if orphans:
         found.append(f"{orphans} received messages have no event in the journal")

@@ -20,26 +20,29 @@ select count(*) from (
 ) held
 
 -- name: append
+-- What stands between `seldom` and `always` is left out of a batch that has nothing for it.
 -- The fence: the owner and the epoch are the writer's, its node is not buried, and no owner has
 -- written behind what the writer had seen (`base`).
 with asked as materialized (
   select * from unnest(
     %(key)s::text[], %(node)s::text[], %(epoch)s::bigint[], %(base)s::bigint[],
     %(count)s::bigint[], %(at)s::float8[], %(id)s::text[], %(phase)s::text[], %(mark)s::text[],
-    %(runs)s::bigint[], %(title)s::text[], %(rows)s::bigint[], %(taken)s::bigint[]
+    %(runs)s::bigint[], %(title)s::text[], %(rows)s::bigint[], %(taken)s::bigint[],
+    %(rests)s::boolean[]
   ) with ordinality as a (
-    key, node, epoch, base, count, at, id, phase, mark, runs, title, rows, taken, n
+    key, node, epoch, base, count, at, id, phase, mark, runs, title, rows, taken, rests, n
   )
-), held as (
+), held as (  -- one that rests does not when a message came in between
   update sessions s
   set head = s.head + a.count, written = s.head + a.count, id = a.id, phase = a.phase,
       mark = a.mark, runs = a.runs, title = a.title, rows = a.rows,
-      waiting = s.waiting - a.taken, updated_at = a.at
+      waiting = s.waiting - a.taken, updated_at = a.at,
+      settled = case when a.rests and s.head = a.base then s.head + a.count else s.settled end
   from asked a
   where s.key = a.key and s.owner = a.node and s.epoch = a.epoch
     and s.written <= a.base and a.base <= s.head
     and exists (select from nodes o where o.id = a.node and not o.buried)
-  returning a.n, s.key, s.head, s.head - a.count as before, s.settled
+  returning a.n, s.key, s.head, s.head - a.count as before, s.settled, a.taken
 ), fate as (  -- where each operation's events begin; -1 for those that were refused
   select array_agg(before order by n) as before from (
     select n, max(before) as before
@@ -65,12 +68,12 @@ with asked as materialized (
 ), unfound as (
   insert into unread (session, ordinal) select session, ordinal from transcript
 ), replies as (
-  insert into outbox (id, key, platform, reply, created_at)
-  select r.id, r.key, r.platform, r.reply, r.at
+  insert into outbox (id, key, platform, chat, reply, created_at)
+  select r.id, r.key, r.platform, r.chat, r.reply, r.at
   from fate f, unnest(
     %(r_n)s::bigint[], %(r_id)s::text[], %(r_key)s::text[], %(r_platform)s::text[],
-    %(r_reply)b::bytea[], %(r_at)s::float8[]
-  ) with ordinality as r (n, id, key, platform, reply, at, i)
+    %(r_chat)s::text[], %(r_reply)b::bytea[], %(r_at)s::float8[]
+  ) with ordinality as r (n, id, key, platform, chat, reply, at, i)
   where f.before[r.n] >= 0 order by r.i
   on conflict (id) do nothing
 ), told as (  -- a turn that begins here begins later by the messages that came in between
@@ -85,14 +88,28 @@ with asked as materialized (
   where f.before[t.n] >= 0
   on conflict (id) do update
   set state = excluded.state, attempts = excluded.attempts, ended_at = excluded.ended_at
+-- seldom
 ), opened as (
-  insert into conversations (id, key, opened_at)
-  select c.id, c.key, c.at
+  insert into conversations (id, key, opened_at, title)
+  select c.id, c.key, c.at, c.title
   from fate f, unnest(
-    %(c_n)s::bigint[], %(c_id)s::text[], %(c_key)s::text[], %(c_at)s::float8[]
-  ) as c (n, id, key, at)
+    %(c_n)s::bigint[], %(c_id)s::text[], %(c_key)s::text[], %(c_at)s::float8[], %(c_title)s::text[]
+  ) as c (n, id, key, at, title)
   where f.before[c.n] >= 0
   on conflict (id) do nothing
+), titled as (  -- the conversation that was current before: this statement sees it so
+  update conversations c set title = x.title
+  from fate f, unnest(%(x_n)s::bigint[], %(x_key)s::text[], %(x_title)s::text[])
+    as x (n, key, title) join sessions s on s.key = x.key
+  where f.before[x.n] >= 0 and c.id = s.id
+), settled_in as (
+  insert into homes (key, position, platform, chat, thread, account, at)
+  select h.key, f.before[h.n] + h.i, h.platform, h.chat, h.thread, h.account, h.at
+  from fate f, unnest(
+    %(h_n)s::bigint[], %(h_i)s::bigint[], %(h_key)s::text[], %(h_platform)s::text[],
+    %(h_chat)s::text[], %(h_thread)s::text[], %(h_account)s::text[], %(h_at)s::float8[]
+  ) as h (n, i, key, platform, chat, thread, account, at)
+  where f.before[h.n] >= 0 order by h.n, h.i
 ), kept as (  -- no snapshot when a message came in between: its position differs
   insert into snapshots (key, position, state)
   select p.key, p.position, p.state
@@ -102,8 +119,15 @@ with asked as materialized (
   ) as p (n, key, before, position, state)
   where f.before[p.n] = p.before
   on conflict (key) do update set position = excluded.position, state = excluded.state
+-- always
 ), roused as (
   insert into awake (key) select key from held where settled = before on conflict do nothing
+), slept as (
+  delete from awake w using held h where w.key = h.key and h.settled = h.head
+), counted as (
+  insert into tally (shard, sessions, waiting)
+  select %(shard)s, 0, -sum(taken) from held having sum(taken) <> 0
+  on conflict (shard) do update set waiting = tally.waiting + excluded.waiting
 )
 select n, head from held
 
@@ -156,6 +180,37 @@ with asked as materialized (
   on conflict (id) do nothing
 ), roused as (
   insert into awake (key) select key from lanes on conflict do nothing
+), named as (
+  select distinct on (d.platform, d.chat, d.thread, d.account, p.key) d.*, p.key, p.event_at
+  from unnest(
+    %(d_n)s::bigint[], %(d_platform)s::text[], %(d_chat)s::text[], %(d_thread)s::text[],
+    %(d_account)s::text[], %(d_name)s::text[]
+  ) as d (n, platform, chat, thread, account, name) join placed p on p.n = d.n
+  order by d.platform, d.chat, d.thread, d.account, p.key, d.n desc
+), listed as (  -- seldom: a directory that is right up to the hour is only looked at
+  insert into chats (platform, chat, thread, account, key, name, seen_at)
+  select d.platform, d.chat, d.thread, d.account, d.key, d.name, d.event_at
+  from (
+    select *, count(*) over (partition by platform, chat, thread, account) as lanes from named
+  ) d
+  where d.lanes > 1 or not exists (
+    select from (
+      select c.key, c.name, c.seen_at from chats c
+      where c.platform = d.platform and c.chat = d.chat and c.thread = d.thread
+        and c.account = d.account
+      order by c.n desc limit 1
+    ) last
+    where last.key = d.key and last.name = d.name and d.event_at <= last.seen_at + 3600
+  )
+  order by d.n
+  on conflict (platform, chat, thread, account, key) do update
+  set name = excluded.name, n = excluded.n, seen_at = greatest(chats.seen_at, excluded.seen_at)
+), counted as (
+  insert into tally (shard, sessions, waiting)
+  select %(shard)s, count(*) filter (where position = 1), count(*)
+  from placed having count(*) > 0
+  on conflict (shard) do update
+  set sessions = tally.sessions + excluded.sessions, waiting = tally.waiting + excluded.waiting
 )
 select n from placed
 
@@ -165,14 +220,19 @@ from unnest(%(account)s::text[], %(message)s::text[]) with ordinality as a (acco
 join inbox i on i.account = a.account and i.message = a.message
 
 -- name: tell
--- Wake the owners of these sessions, and everybody for those that nobody owns. A process wakes
--- itself without us, so alone on a database nobody is told anything.
+-- Wake the owners of these sessions, everybody for those that nobody alive owns, whoever sends to
+-- these platforms, and chats that may wait for an answer. Once a batch; and a process wakes itself
+-- without us, so alone on a database nobody is told anything.
 select pg_notify('hermes', w.who) from (
-  select distinct coalesce(s.owner, '*') as who from sessions s where s.key = any(%(keys)s::text[])
-  union select '*' where %(everybody)s
+  select coalesce(o.id, '*') as who
+  from sessions s left join nodes o on o.id = s.owner and not o.buried
+  where s.key = any(%(keys)s::text[]) and o.token is distinct from %(token)s
+  union select '>' || p from unnest(%(platforms)s::text[]) as p
+  union select '!' where %(answered)s and exists (
+    select from nodes o where not o.buried and o.token <> %(token)s and o.seat = ''
+  )
 ) w
 where exists (select from nodes o where not o.buried and o.token <> %(token)s)
-  and not exists (select from nodes o where o.id = w.who and o.token = %(token)s)
 
 -- name: sending
 update outbox o set state = 'sending', node = a.node, attempts = o.attempts + 1
@@ -180,10 +240,15 @@ from unnest(%(id)s::text[], %(node)s::text[], %(again)s::boolean[])
   with ordinality as a (id, node, again, n)
 where o.id = a.id
   and exists (select from nodes x where x.id = a.node and not x.buried)
-  and (o.state in ('pending', 'failed') and o.not_before <= %(now)s
-       or o.state = 'sending'
-          and not exists (select from nodes x where x.id = o.node and not x.buried)
-       or o.state = 'sending' and a.again and o.node = a.node)
+  and (o.state = 'sending' and a.again and o.node = a.node
+       or (o.state in ('pending', 'failed')
+             and (o.not_before <= %(now)s or o.not_before > %(now)s + 86400)
+           or o.state = 'sending'
+             and not exists (select from nodes x where x.id = o.node and not x.buried))
+          and not exists (
+            select from pauses p where p.platform = o.platform and p.chat = o.chat
+              and p.until > %(now)s and p.until <= %(now)s + 86400
+          ))
 returning a.n
 
 -- name: noted

@@ -52,17 +52,42 @@ join messages m on m.session = a.session and m.ordinal >= a.start
 order by a.n, m.ordinal
 
 -- name: join
-insert into nodes (id, token, started_at) values (%(node)s, %(token)s, %(at)s)
+insert into nodes (id, token, started_at, seat)
+values (%(node)s, %(token)s, %(at)s, %(seat)s)
 on conflict (id) do update
 set token = excluded.token, beats = nodes.beats + 1, server = pg_postmaster_start_time(),
-    seen_at = now()
+    seen_at = now(), seat = excluded.seat
 where not nodes.buried and nodes.token = excluded.token
 returning id
 
 -- name: forget_nodes
-delete from nodes where buried and id not in (
-  select id from nodes where buried order by seen_at desc limit %(kept)s
-)
+-- Chats come and go and must not push a gateway's boots out, nor one gateway those of another.
+delete from nodes o using (
+  select id, row_number() over (partition by seat order by n desc) as nth,
+         row_number() over (order by n desc) as nth_of_all
+  from nodes where buried
+) r
+where o.id = r.id
+  and (r.nth > case when o.seat = '' then %(chats)s else %(boots)s end or r.nth_of_all > %(all)s)
+
+-- name: boots
+select id, started_at, buried, departed from nodes
+where seat = %(seat)s and seat <> '' order by n desc limit %(limit)s
+
+-- name: holder
+select h.node from holds h join nodes o on o.id = h.node and not o.buried where h.name = %(name)s
+
+-- name: lock_holds
+lock table holds in share row exclusive mode
+
+-- name: hold
+-- Under the lock: who joined and took it just before is seen.
+insert into holds (name, node)
+select %(name)s, o.id from nodes o where o.id = %(node)s and not o.buried
+on conflict (name) do update set node = excluded.node
+where holds.node = excluded.node
+   or not exists (select from nodes o where o.id = holds.node and not o.buried)
+returning name
 
 -- name: alive
 select from nodes where id = %(node)s and not buried
@@ -103,23 +128,48 @@ select pg_notify('hermes', '*'), (
 
 -- name: leave
 with left_ as (
-  update nodes set buried = true where id = %(node)s and not buried returning id
+  update nodes set buried = true, departed = true where id = %(node)s and not buried
+  returning id
 )
 select pg_notify('hermes', '*') from left_
 
 -- name: due
-select reply, state, attempts, chunks, created_at from outbox o
+-- A wait that lies more than a day ahead was counted before a clock was set back.
+select reply, state, attempts, chunks, created_at, receipt, why from outbox o
 where o.state in ('pending', 'failed', 'sending')
   and o.platform = any(%(platforms)s::text[])
-  and (o.state in ('pending', 'failed') and o.not_before <= %(now)s
+  and not exists (
+    select from pauses p where p.platform = o.platform and p.chat = o.chat
+      and p.until > %(now)s and p.until <= %(now)s + 86400
+  )
+  and (o.state in ('pending', 'failed')
+          and (o.not_before <= %(now)s or o.not_before > %(now)s + 86400)
        or o.state = 'sending'
           and not exists (select from nodes x where x.id = o.node and not x.buried))
   and (%(only)s::text is null or o.key = %(only)s)
 order by o.n limit %(limit)s
 
 -- name: outbox_rows
-select reply, state, attempts, chunks, created_at from outbox
+select reply, state, attempts, chunks, created_at, receipt, why from outbox
 where key = %(key)s order by n desc limit %(limit)s
+
+-- name: pause
+with over as (
+  delete from pauses where ctid = any (array(
+    select ctid from pauses
+    where (until <= %(now)s or until > %(now)s + 86400)
+      and (platform, chat) <> (%(platform)s, %(chat)s)
+    for update skip locked
+  ))
+)
+insert into pauses (platform, chat, until) values (%(platform)s, %(chat)s, %(until)s)
+on conflict (platform, chat) do update
+set until = case when pauses.until > %(now)s + 86400 then excluded.until
+                 else greatest(pauses.until, excluded.until) end
+
+-- name: waits
+select platform, chat, until from pauses
+where until > %(now)s and until <= %(now)s + 86400
 
 -- name: sessions
 select key, id, phase, mark, runs, waiting, title, created_at, updated_at, head, rows
@@ -144,6 +194,64 @@ where s.head > 0 and s.key in (
   select c.key from conversations c where starts_with(c.id, %(name)s) limit 100
 )
 limit 2
+
+-- name: in_phase
+select key, id, phase, mark, runs, waiting, title, created_at, updated_at, head, rows
+from sessions
+where phase = %(phase)s and phase <> 'idle'
+order by updated_at desc, key limit %(limit)s
+
+-- name: lane_conversations
+select id from conversations where key = %(key)s
+
+-- name: latest_conversations
+select c.id from conversations c cross join lateral (
+  select m.at from messages m where m.session = c.id order by m.ordinal desc limit 1
+) last
+order by last.at desc, c.opened_at desc, c.id limit %(limit)s
+
+-- name: conversations
+-- A row's ordinal counts from 0, without gaps.
+select c.id, c.key, c.title, c.rows, c.at, (
+  select m.line from messages m
+  where m.session = c.id and m.role = 'user' order by m.ordinal limit 1
+)
+from (
+  select c.id, c.key, c.title, c.opened_at, last.ordinal + 1 as rows, last.at
+  from conversations c cross join lateral (
+    select m.ordinal, m.at from messages m
+    where m.session = c.id order by m.ordinal desc limit 1
+  ) last
+  where c.id = any(%(ids)s::text[])
+  order by last.at desc, c.opened_at desc, c.id limit %(limit)s
+) c
+order by c.at desc, c.opened_at desc, c.id
+
+-- name: chats
+select platform, chat, thread, account, name, key, seen_at from (
+  select distinct on (platform, chat, thread, account) * from chats
+  order by platform, chat, thread, account, n desc
+) last
+order by seen_at desc, n desc limit %(limit)s
+
+-- name: homes
+select platform, chat, thread, account, at from (
+  select distinct on (platform) * from homes order by platform, n desc
+) last
+order by n desc
+
+-- name: totals
+select coalesce(sum(sessions), 0)::bigint, coalesce(sum(waiting), 0)::bigint from tally
+
+-- name: phases
+select phase, mark, count(*) from sessions
+where phase in ('running', 'asking', 'suspended') group by phase, mark
+
+-- name: outbox_states
+select state, count(*), min(created_at) from outbox
+where state in ('pending', 'failed', 'sending') group by state
+union all
+select 'abandoned', count(*), null from outbox where state = 'abandoned' having count(*) > 0
 
 -- name: turns
 select id, key, session, state, attempts, started_at, ended_at, first from turns

@@ -1,8 +1,5 @@
 Care of the whole: removing, rebuilding, checking, copying.
 
--- name: exists
-select from sessions where key = %(key)s
-
 -- name: delete
 -- Not while a living node is at work on it. What an owner still holds of it is fenced from here on.
 with doomed as (
@@ -11,7 +8,12 @@ with doomed as (
     exists (select from awake a where a.key = s.key)
     and exists (select from nodes o where o.id = s.owner and not o.buried)
   )
-  returning s.key
+  returning s.key, s.head, s.waiting
+), counted as (
+  insert into tally (shard, sessions, waiting)
+  select %(shard)s, -1, -waiting from doomed where head > 0
+  on conflict (shard) do update
+  set sessions = tally.sessions + excluded.sessions, waiting = tally.waiting + excluded.waiting
 ), ids as materialized (
   select id from conversations where key in (select key from doomed)
 ), awake_ as (delete from awake where key in (select key from doomed)
@@ -20,6 +22,8 @@ with doomed as (
 ), snapshots_ as (delete from snapshots where key in (select key from doomed)
 ), outbox_ as (delete from outbox where key in (select key from doomed)
 ), turns_ as (delete from turns where key in (select key from doomed)
+), homes_ as (delete from homes where key in (select key from doomed)
+), chats_ as (delete from chats where key in (select key from doomed)
 ), messages_ as (delete from messages where session in (select id from ids)
 ), unread_ as (delete from unread where session in (select id from ids)
 ), words_ as (delete from words where session in (select id from ids)
@@ -37,6 +41,8 @@ on conflict (key) do nothing
 
 -- name: orphans
 with turns_ as (delete from turns where key not in (select key from sessions)
+), homes_ as (delete from homes where key not in (select key from sessions)
+), chats_ as (delete from chats where key not in (select key from sessions)
 ), conversations_ as (delete from conversations where key not in (select key from sessions))
 delete from messages where session not in (
   select c.id from conversations c join sessions s on s.key = c.key
@@ -63,8 +69,47 @@ with ids as materialized (
 delete from conversations where key = %(key)s or id = any(%(ids)s::text[])
 
 -- name: put_conversation
-insert into conversations (id, key, opened_at) values (%(id)s, %(key)s, %(at)s)
+insert into conversations (id, key, opened_at, title)
+values (%(id)s, %(key)s, %(at)s, %(title)s)
 on conflict (id) do nothing
+
+-- name: wipe_homes
+delete from homes where key = %(key)s and position <> all(%(positions)s::bigint[])
+
+-- name: put_home
+-- Those that are there keep their place in the order.
+insert into homes (key, position, n, platform, chat, thread, account, at)
+values (%(key)s, %(position)s, %(n)s, %(platform)s, %(chat)s, %(thread)s, %(account)s, %(at)s)
+on conflict (key, position) do update
+set platform = excluded.platform, chat = excluded.chat, thread = excluded.thread,
+    account = excluded.account, at = excluded.at
+
+-- name: wipe_chats
+delete from chats c where c.key = %(key)s and not exists (
+  select from unnest(%(platform)s::text[], %(chat)s::text[], %(thread)s::text[], %(account)s::text[])
+    as a (platform, chat, thread, account)
+  where (a.platform, a.chat, a.thread, a.account) = (c.platform, c.chat, c.thread, c.account)
+)
+
+-- name: put_chat
+-- One that is there keeps its place in the order, and its time if that is right up to the hour.
+insert into chats (platform, chat, thread, account, key, n, name, seen_at)
+values (%(platform)s, %(chat)s, %(thread)s, %(account)s, %(key)s, %(n)s, %(name)s, %(at)s)
+on conflict (platform, chat, thread, account, key) do update
+set name = excluded.name, seen_at = excluded.seen_at
+where chats.name <> excluded.name
+   or chats.seen_at not between excluded.seen_at - 3600 and excluded.seen_at
+
+-- name: lock_tally
+-- Whoever changes a session adds its part behind this lock, or is seen by what is counted under it.
+lock table tally in exclusive mode
+
+-- name: wipe_tally
+delete from tally
+
+-- name: count_again
+insert into tally
+select 0, count(*), coalesce(sum(waiting), 0) from sessions where head > 0
 
 -- name: put_message
 with unfound as (insert into unread (session, ordinal) values (%(session)s, %(ordinal)s))
@@ -116,6 +161,11 @@ union all
 select p.key || ': the snapshot is newer than the journal'
 from snapshots p left join sessions s using (key) where s.key is null or p.position > s.head
 union all
+select 'the sessions and their waiting messages are counted wrong'
+from (select sum(sessions) as sessions, sum(waiting) as waiting from tally) t,
+     (select count(*) as sessions, sum(waiting) as waiting from sessions where head > 0) s
+where (coalesce(t.sessions, 0), coalesce(t.waiting, 0)) <> (s.sessions, coalesce(s.waiting, 0))
+union all
 select m.session || ': a row of the transcript is missing'
 from (select session, count(*) as count, max(ordinal) as last from messages group by session) m
 where m.last <> m.count - 1
@@ -148,7 +198,7 @@ insert into inbox (account, message, key, position)
 values (%(account)s, %(message)s, %(key)s, %(position)s)
 
 -- name: load_outbox
-insert into outbox (id, key, platform, reply, state, attempts, chunks, not_before, receipt, why,
+insert into outbox (id, key, platform, chat, reply, state, attempts, chunks, not_before, receipt, why,
                     created_at, sent_at)
-values (%(id)s, %(key)s, %(platform)s, convert_to(%(reply)s, 'UTF8'), %(state)s, %(attempts)s, %(chunks)s,
-        %(not_before)s, %(receipt)s, %(why)s, %(created_at)s, %(sent_at)s)
+values (%(id)s, %(key)s, %(platform)s, %(chat)s, convert_to(%(reply)s, 'UTF8'), %(state)s,
+        %(attempts)s, %(chunks)s, %(not_before)s, %(receipt)s, %(why)s, %(created_at)s, %(sent_at)s)

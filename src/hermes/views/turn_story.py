@@ -8,7 +8,7 @@ from msgspec.structs import replace
 
 from hermes.core import events as e
 from hermes.core.ids import CallId, TurnId
-from hermes.core.messages import Call, Effect, Outcome, Usage
+from hermes.core.messages import Call, Effect, Outcome, Usage, together
 
 StepState = Literal["intended", "started", "finished", "unknown"]
 
@@ -81,17 +81,8 @@ _NOT_OF_A_TURN = (
 
 
 def total(steps: Iterable[StepRow]) -> Usage:
-    """The tokens of all model calls together; no cost when one of them is not known."""
-    each = [step.usage for step in steps if step.usage is not None]
-    costs = [usage.cost for usage in each if usage.cost is not None]
-    return Usage(
-        input=sum(usage.input for usage in each),
-        output=sum(usage.output for usage in each),
-        cached=sum(usage.cached for usage in each),
-        cache_written=sum(usage.cache_written for usage in each),
-        reasoning=sum(usage.reasoning for usage in each),
-        cost=sum(costs) if costs and len(costs) == len(each) else None,
-    )
+    """The tokens of all model calls together."""
+    return together([step.usage for step in steps if step.usage is not None])
 
 
 def _model(event: e.ModelAnswered, since: float | None) -> StepRow:

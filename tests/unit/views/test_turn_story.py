@@ -12,7 +12,7 @@ from hermes.core.messages import (
     Reply,
     Usage,
 )
-from hermes.core.turn_story import StepRow, story, total
+from hermes.views.turn_story import StepRow, story, total
 
 T, OTHER = TurnId("t"), TurnId("other")
 A, B = CallId("t-1"), CallId("t-2")

@@ -6,8 +6,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from hermes.agent.repair import MENDED_CHARS_MAX, repaired
 from hermes.core.ports import RawCall, ToolSpec
+from hermes.providers.repair import MENDED_CHARS_MAX, repaired
 
 NAMES = ("terminal", "read_file", "write_file", "web_search", "memory")
 KNOWN = {name: ToolSpec(name=name, description="", parameters="{}") for name in NAMES}

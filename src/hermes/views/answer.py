@@ -8,7 +8,7 @@ from msgspec.structs import replace
 
 from hermes.core import events as e
 from hermes.core.ids import TurnId
-from hermes.core.messages import Reply, Usage
+from hermes.core.messages import Reply, Usage, together
 
 AnswerState = Literal[
     "waiting", "running", "asking", "answered", "failed", "stopped", "parked", "done"
@@ -72,7 +72,11 @@ def _after(answer: MessageAnswer, event: e.Event, message: str) -> MessageAnswer
 def _in_turn(answer: MessageAnswer, event: e.Event) -> MessageAnswer:
     match event:
         case e.ModelAnswered(usage=more, model=model):
-            return replace(answer, usage=_sum(answer.usage, more), model=model)
+            return replace(
+                answer,
+                usage=more if answer.usage == Usage() else together([answer.usage, more]),
+                model=model,
+            )
         case e.QuestionAsked(question=question):
             return replace(answer, state="asking", replies=(question,))
         case e.TurnEnded(outcome=outcome, replies=replies):
@@ -81,15 +85,3 @@ def _in_turn(answer: MessageAnswer, event: e.Event) -> MessageAnswer:
             return replace(answer, state="stopped", replies=())
         case _:
             return replace(answer, state="running", replies=())
-
-
-def _sum(one: Usage, other: Usage) -> Usage:
-    costs = [usage.cost for usage in (one, other) if usage.cost is not None]
-    return Usage(
-        input=one.input + other.input,
-        output=one.output + other.output,
-        cached=one.cached + other.cached,
-        cache_written=one.cache_written + other.cache_written,
-        reasoning=one.reasoning + other.reasoning,
-        cost=sum(costs) if costs else None,
-    )

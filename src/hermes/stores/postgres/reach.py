@@ -1,0 +1,44 @@
+"""Which platforms this process sends to, as it showed by asking for what is due there.
+
+A reply that the writing process will send itself needs no word to the others; one for a platform
+that it does not serve is told to those who do.
+"""
+
+import asyncio
+from collections.abc import Collection, Sequence
+
+from hermes.stores.postgres.operations import kept
+
+ASKED_S = 15.0  # whoever has not asked for so long does not send there any more
+PLATFORMS_MAX = 200
+NAME_CHARS_MAX = 200
+
+
+class Reach:
+    def __init__(self) -> None:
+        self._asked: dict[str, float] = {}
+        self._served: dict[str, float] = {}  # asked for as a whole, not for one session
+
+    def ask(self, platforms: Sequence[str], *, whole: bool) -> None:
+        now = asyncio.get_running_loop().time()
+        for times in (self._asked, self._served) if whole else (self._asked,):
+            times.update(dict.fromkeys(platforms[:PLATFORMS_MAX], now))
+            while len(times) > PLATFORMS_MAX:
+                del times[min(times, key=times.__getitem__)]
+
+    def hears(self, name: str) -> bool:
+        return any(named(platform) == name for platform in self._lately(self._asked))
+
+    def beyond(self, platforms: Collection[str]) -> Sequence[str]:
+        """The names of those that others must serve."""
+        served = self._lately(self._served) if platforms else ()
+        return sorted({named(platform) for platform in platforms if platform not in served})
+
+    def _lately(self, times: dict[str, float]) -> Collection[str]:
+        since = asyncio.get_running_loop().time() - ASKED_S
+        return [platform for platform, at in times.items() if at >= since]
+
+
+def named(platform: str) -> str:
+    """As a notification can carry it."""
+    return kept(platform[:NAME_CHARS_MAX])

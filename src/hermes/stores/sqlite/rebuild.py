@@ -1,0 +1,39 @@
+"""Make the projections anew from the journal, in one transaction."""
+
+import apsw
+
+from hermes.core.ids import SessionKey
+from hermes.core.projection import commit_of, summary_of
+from hermes.core.session import Session
+from hermes.stores.sqlite.chains import Scroll, events_after
+from hermes.stores.sqlite.directory import rebuild_directory
+from hermes.stores.sqlite.journal import add_turns, is_busy
+from hermes.stores.sqlite.reader import rows
+
+REBUILT = """
+UPDATE sessions SET conversation = ?, row_tail = ?, row_at = ?, id = ?,
+    phase = ?, mark = ?, runs = ?, title = ?, rows = ?, waiting = ?, busy = ?
+WHERE n = ?
+"""
+
+
+def rebuild_all(db: apsw.Cursor) -> None:
+    for table in ("messages", "turns", "conversations"):
+        db.execute(f"DELETE FROM {table}")
+    for number, key in rows(db, "SELECT n, key FROM sessions ORDER BY n"):
+        _rebuild(db, number, SessionKey(key))
+    rebuild_directory(db)
+    db.execute("INSERT INTO message_index (message_index) VALUES ('rebuild')")
+    db.execute("UPDATE indexed SET upto = (SELECT coalesce(max(n), 0) FROM messages)")
+
+
+def _rebuild(db: apsw.Cursor, number: int, key: SessionKey) -> None:
+    session, scroll = Session(key=key), Scroll(number)
+    for event in events_after(db, number, 0):
+        commit = commit_of(session, (event,))
+        add_turns(db, number, commit, shift=0)
+        scroll.write(db, commit)
+        session = commit.after
+    s, waiting = summary_of(session), len(session.waiting)
+    shown = (s.id, s.phase, s.mark, s.runs, s.title, s.rows, waiting, is_busy(s.phase, waiting))
+    db.execute(REBUILT, (scroll.conversation, scroll.tail, scroll.at, *shown, number))

@@ -1,0 +1,1 @@
+"""What people and programs are told of sessions, from events. The engine needs none of it."""
