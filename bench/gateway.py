@@ -311,7 +311,7 @@ def _environ() -> dict[str, str]:
 
 
 def _free_port() -> int:
-    import socket  # noqa: PLC0415
+    import socket
 
     with socket.socket() as probe:
         probe.bind(("127.0.0.1", 0))

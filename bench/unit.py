@@ -63,7 +63,7 @@ async def main(model: str, folder: Path) -> None:
     listening.bind(("127.0.0.1", 0))
     app = Starlette(routes=[Route("/v1/chat/completions", turn, methods=["POST"])])
     config = uvicorn.Config(app, log_config=None, access_log=False, lifespan="off")
-    print(listening.getsockname()[1], flush=True)  # noqa: T201
+    print(listening.getsockname()[1], flush=True)
     await uvicorn.Server(config).serve(sockets=[listening])
 
 
