@@ -212,3 +212,40 @@ async def test_c08_the_drain_fits_into_what_the_supervisor_allows(tmp_path: Path
         asking.cancel()
         assert asyncio.get_running_loop().time() - began < 6
         assert (await here.session())["mark"] == "shutdown_timeout"
+
+
+async def test_a_port_in_use_ends_the_start_with_the_key_and_the_fix(tmp_path: Path) -> None:
+    async with Model().up() as model, gateway(tmp_path, model) as here:
+        here.port = model.port
+        await here.start(ready=False)
+        assert await here.ended() == 78
+        assert "platforms.api.port" in here.output()
+
+
+async def test_settings_that_became_wrong_do_not_end_a_gateway_that_restarts(
+    tmp_path: Path,
+) -> None:
+    async with Model().up() as model, gateway(tmp_path, model) as here:
+        await here.start()
+        config = here.home / "config.yaml"
+        good = config.read_text(encoding="utf-8")
+        config.write_text(good.replace('"model"', '"modell"'), encoding="utf-8")
+        here.signal(signal.SIGUSR1)
+        await here.until(lambda: asyncio.to_thread(lambda: "modell" in here.output()))
+        config.write_text(good, encoding="utf-8")
+        await here.until(lambda: _healthy(here))
+        assert (await here.say("hello")).text == "You said: hello"
+
+
+async def _healthy(here: GatewayProcess) -> bool:
+    return await here.health() == 200
+
+
+async def test_sigusr2_tells_what_everybody_is_doing(tmp_path: Path) -> None:
+    async with Model().up() as model, gateway(tmp_path, model) as here:
+        await here.start()
+        stacks = here.home / "logs" / "stacks.log"
+        here.signal(signal.SIGUSR2)
+        await here.until(lambda: asyncio.to_thread(lambda: "task " in stacks.read_text()))
+        assert "Thread" in stacks.read_text(encoding="utf-8")
+        assert (await here.say("hello")).text == "You said: hello"

@@ -23,6 +23,7 @@ from hermes.gateway.pace import Pace
 TYPING_S = 4.0
 SIGHT_S = 0.5  # how long a turn may take before its chat shows anything
 CHARS_MAX = 3_500
+CLOSE_S = 2.0
 
 
 @dataclass
@@ -47,6 +48,7 @@ class Drafts:
     lanes: Lanes
     pace: Pace
     clock: Callable[[], float]
+    _closing: bool = False
     _sketches: dict[TurnId, Sketch] = field(default_factory=dict)
     _tasks: set["asyncio.Task[None]"] = field(default_factory=set)
 
@@ -65,10 +67,16 @@ class Drafts:
                 pass
 
     async def close(self) -> None:
-        for task in self._tasks:
+        """Show nothing more. What is on its way may arrive, so that its receipt is known."""
+        self._closing = True
+        for sketch in self._sketches.values():
+            sketch.over = True
+            sketch.bell.set()
+        tasks = set(self._tasks)
+        if tasks:
+            await asyncio.wait(tasks, timeout=CLOSE_S)
+        for task in tasks:
             task.cancel()
-        if self._tasks:
-            await asyncio.wait(self._tasks)
 
     def _recorded(self, signal: Signal, events: tuple[Event, ...]) -> None:
         sketch = self._sketches.get(signal.turn)
@@ -90,7 +98,7 @@ class Drafts:
         if not isinstance(phase, Running) or phase.turn.epoch != lane.epoch:
             return
         turn, platform = phase.turn, phase.turn.address.platform
-        if platform not in self.screens:
+        if platform not in self.screens or self._closing:
             return
         sketch = Sketch(turn=turn.id, address=turn.address, lane=lane, receipt=turn.draft)
         self._sketches[turn.id] = sketch
@@ -111,7 +119,7 @@ class Drafts:
                     typed_at = now
                     await self.pace.spare(sketch.address, lambda: screen.typing(sketch.address))
                 await self._rest(sketch, draft_s or TYPING_S)
-            if sketch.receipt and not sketch.replaced:
+            if sketch.receipt and not sketch.replaced and not self._closing:
                 with contextlib.suppress(ChannelFailed):
                     async with self.pace.message(sketch.address):
                         await screen.remove(sketch.address, sketch.receipt)

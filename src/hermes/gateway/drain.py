@@ -15,6 +15,7 @@ from hermes.gateway.lanes import Lane
 Leaving = Literal["shutdown_timeout", "restart_timeout"]
 
 STOP_MARGIN_S = 5.0  # what the supervisor's limit must leave us after the drain
+TOLD_LOOKS_MAX, TOLD_LOOK_S = 100, 0.01
 WORDS: dict[Leaving, str] = {
     "shutdown_timeout": "I am being shut down. What I have done of this is kept; write to me when "
     "I am back, or I go on by myself.",
@@ -57,21 +58,25 @@ def drain_limit(wanted_s: float, supervisor_s: float | None) -> float:
     return max(0.0, min(wanted_s, supervisor_s - STOP_MARGIN_S))
 
 
-async def ended(lanes: list[Lane], hurry: asyncio.Event, limit_s: float) -> list[Lane]:
-    """Wait for these lanes to have nothing to do; returns those that still have."""
-    tasks = {lane.task: lane for lane in lanes if lane.task is not None}
+async def ended(lanes: list[Lane], hurry: asyncio.Event, limit_s: float) -> None:
+    """Wait for these lanes to have nothing to do, but not for ever."""
+    tasks = {lane.task for lane in lanes if lane.task is not None}
     if not tasks:
-        return []
+        return
     impatient = asyncio.create_task(hurry.wait())
-    everything = asyncio.ensure_future(asyncio.wait(set(tasks)))
+    everything = asyncio.ensure_future(asyncio.wait(tasks))
     await asyncio.wait({impatient, everything}, timeout=limit_s, return_when="FIRST_COMPLETED")
     impatient.cancel()
     everything.cancel()
-    return [lane for task, lane in tasks.items() if not task.done()]
 
 
 async def interrupt(lanes: list[Lane]) -> None:
-    """Their finished steps are stored already; detached commands go on (C03)."""
+    """Their finished steps are stored already; detached commands go on (C03). What was shown last
+    is written down first (C54)."""
+    for _ in range(TOLD_LOOKS_MAX):
+        if not any(lane.told and lane.busy for lane in lanes):
+            break
+        await asyncio.sleep(TOLD_LOOK_S)
     tasks = [lane.task for lane in lanes if lane.task is not None]
     for task in tasks:
         task.cancel()

@@ -15,6 +15,7 @@ from hermes.core.channel import Command, Door, Manifest, Status
 from hermes.core.errors import StoreFailed
 from hermes.core.events import RestartAsked
 from hermes.core.messages import Address, Media, Reply
+from hermes.core.projection import replies_of
 from hermes.core.signals import Recorded, Signal
 from hermes.core.store import MediaShelf
 from hermes.gateway.boot import BOOTS_LOOKED_AT, boot_message, is_storm
@@ -97,7 +98,7 @@ class Serving:
         await self.engine.delivery.pace.begin()
 
     async def _boot(self) -> None:
-        home = await self._home()
+        home = await self._home() if self.engine.present.resumes else None
         if self.boot_text.strip() and home is not None:
             node, at = self.engine.node, self.engine.present.clock()
             await self.engine.accept(boot_message(self.boot_text, home, node, at))
@@ -109,9 +110,9 @@ class Serving:
         lanes = engine.lanes.working()
         running = [lane for lane in lanes if drain.mark(lane, self._manifest_of(lane), at)]
         log.info("leaving (%s): %d turns run", drain.reason, len(running))
-        late = await ended(lanes, self.hurry, drain.limit_s)
-        await interrupt([*late, *(lane for lane in engine.lanes.working() if lane not in late)])
+        await ended(lanes, self.hurry, drain.limit_s)
         await self.drafts.close()
+        await interrupt(engine.lanes.working())
         try:
             async with asyncio.timeout(LAST_WORDS_S):
                 await self._flush(self.manifests)
@@ -126,9 +127,7 @@ class Serving:
         return lambda: self.hearing.listen(post, door, self._came)
 
     def _came(self, platform: str) -> None:
-        task = asyncio.create_task(self._welcome(platform))
-        self._tasks.add(task)
-        task.add_done_callback(self._tasks.discard)
+        self._beside(self._welcome(platform))
 
     async def _welcome(self, platform: str) -> None:
         """A platform is there. What is left over for it goes out first, then its turns go on
@@ -149,7 +148,8 @@ class Serving:
             case Recorded(events=events):
                 if any(isinstance(event, RestartAsked) for event in events):
                     self.leave("restart_timeout")
-                self.engine.outgoing.set()
+                if any(replies_of(event) for event in events):
+                    self.engine.outgoing.set()
             case _:
                 pass
 
@@ -201,10 +201,17 @@ class Serving:
     def _sent(self, task: "asyncio.Task[Flushed]") -> None:
         """There may be more, or something to try again, or to tell."""
         self.engine.outgoing.set()
-        if not task.cancelled() and task.exception() is None and task.result().abandoned:
-            telling = asyncio.create_task(self._told(task.result()))
-            self._tasks.add(telling)
-            telling.add_done_callback(self._tasks.discard)
+        if task.cancelled():
+            return
+        if (error := task.exception()) is not None:
+            log.error("sending stopped: %s", error, exc_info=error)
+        elif task.result().abandoned:
+            self._beside(self._told(task.result()))
+
+    def _beside(self, work: Coroutine[None, None, None]) -> None:
+        task = asyncio.create_task(work)
+        self._tasks.add(task)
+        task.add_done_callback(self._tasks.discard)
 
     def _door(self) -> Door:
         engine = self.engine

@@ -9,7 +9,7 @@ from collections.abc import AsyncIterator, Awaitable, Callable, Coroutine
 from contextlib import asynccontextmanager
 from typing import TypeVar
 
-from hermes.core.errors import Fenced, StoreBusy, StoreFailed, StoreFull
+from hermes.core.errors import Fenced, Misconfigured, StoreBusy, StoreFailed, StoreFull
 
 T = TypeVar("T")
 
@@ -51,7 +51,7 @@ async def keep_running(name: str, loop: Callable[[], Coroutine[None, None, None]
         except (StoreBusy, StoreFull) as passing:
             log.warning("the %s loop waits: %s", name, passing)
             await asyncio.sleep(BUSY_PAUSE_S)
-        except (StoreFailed, Fenced):
+        except (StoreFailed, Fenced, Misconfigured):
             raise
         except Exception:
             if asyncio.get_running_loop().time() - began > STEADY_S:
