@@ -72,7 +72,7 @@ def check_sent(home: Path, lines: list[Line], *, keyed: bool) -> None:
         assert "".join(shown.values()) == "".join(answers), "C26: not the stored answer"
         return
     firsts = [text for _, text in sent if not text.startswith(REPEAT)]
-    plain = [text.removeprefix(REPEAT) for _, text in sent]
+    plain = [text.removeprefix(f"{REPEAT}\n\n") for _, text in sent]
     assert len(firsts) == len(set(firsts)), "C51: a repeat without its mark"
     assert "".join(dict.fromkeys(plain)) == "".join(answers)
 

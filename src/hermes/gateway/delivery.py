@@ -147,7 +147,7 @@ class Delivery:
         doubt = _in_doubt(row) and channel.manifest.on_doubt == "mark_repeat"
         if not doubt or n > row.chunks_sent:
             return await channel.send(reply, piece, key=key)
-        (mark,) = channel.render(REPEAT)
+        mark = "".join(channel.render(REPEAT))
         if len(mark) + len(piece) + 2 <= channel.manifest.text_chars_max:
             return await channel.send(reply, f"{mark}\n\n{piece}", key=key)
         await channel.send(reply, mark, key=f"{key}.mark")
