@@ -102,7 +102,7 @@ def build(parts: Parts) -> Gateway:
     manifests = [channel.manifest for channel in parts.channels]
     node, hub = NodeId(new_id()), Hub()
     hub.listeners.append(parts.emit)
-    present = Present(parts.clock, __version__, parts.store_kind)
+    present = Present(parts.clock, __version__, parts.store_kind, node)
     channels = {channel.manifest.name: channel for channel in parts.channels}
     outbox = parts.store.outbox
     pace = Pace(
@@ -117,6 +117,7 @@ def build(parts: Parts) -> Gateway:
         ),
         new_id=new_id,
         emit=hub.emit,
+        node=node,
     )
     return Gateway(
         store=parts.store,

@@ -11,7 +11,7 @@ from typing import Protocol
 import msgspec
 
 from hermes.app import Parts, build, commands_of, new_id
-from hermes.core.channel import Channel, ChannelStatus, Door, Ear, Status
+from hermes.core.channel import Channel, ChannelState, ChannelStatus, Door, Ear
 from hermes.core.messages import Call, Media
 from hermes.core.ports import Answer, Provider, Request, Tool
 from hermes.core.session import Session
@@ -78,17 +78,18 @@ async def house(
     gateway.worker = replace(gateway.worker, planner=replace(planner, rules=rules))
     connected = asyncio.Event()
 
-    async def status() -> Status:
-        state = "connected" if connected.is_set() else "connecting"
-        named = ChannelStatus(name=channel.manifest.name, state=state, since=1.0)
-        return await gateway.status((named,))
+    def channels() -> tuple[ChannelStatus, ...]:
+        state: ChannelState = "connected" if connected.is_set() else "connecting"
+        return (ChannelStatus(name=channel.manifest.name, state=state, since=1.0),)
+
+    gateway.present.channels = channels
 
     door = Door(
         accept=gateway.accept,
         deliver=gateway.deliver,
         watch=gateway.hub.watch,
         state=lambda: gateway.present.state,
-        status=status,
+        status=gateway.status,
         connected=connected.set,
         polled=lambda: None,
         describe=_no_words,

@@ -5,6 +5,7 @@ import json
 import os
 import signal
 import socket
+import ssl
 import sys
 from collections.abc import AsyncIterator, Awaitable, Callable
 from contextlib import asynccontextmanager
@@ -20,12 +21,17 @@ SRC = Path(__file__).parents[2] / "src"
 KEY = "a-key-for-tests"
 READY_S = 30.0
 END_S = 30.0
+TLS = ssl.create_default_context()  # made once: for each client it would cost 40 ms
 
 
 def free_port() -> int:
     with socket.socket() as probe:
         probe.bind(("127.0.0.1", 0))
         return int(probe.getsockname()[1])
+
+
+def client(limit_s: float) -> httpx2.AsyncClient:
+    return httpx2.AsyncClient(timeout=limit_s, verify=TLS)
 
 
 @dataclass
@@ -46,24 +52,17 @@ class Answered:
 
 
 @dataclass
-class GatewayProcess:
-    """`hermes gateway run` on a home of its own. `settings` is config.yaml as a value."""
+class Home:
+    """A home of its own, and the commands that run on it. `settings` is config.yaml as a value."""
 
     folder: Path
     settings: dict[str, Any]
     port: int = field(default_factory=free_port)
-    child: asyncio.subprocess.Process | None = None
-    boots: int = 0
     extra: dict[str, str] = field(default_factory=dict)  # more environment variables
 
     @property
     def home(self) -> Path:
         return self.folder / "home"
-
-    @property
-    def pid(self) -> int:
-        assert self.child is not None
-        return self.child.pid
 
     @property
     def environ(self) -> dict[str, str]:
@@ -80,6 +79,51 @@ class GatewayProcess:
         platforms = {"api": api, **self.settings.get("platforms", {})}
         whole = {**self.settings, "platforms": platforms}
         (self.home / "config.yaml").write_text(json.dumps(whole), encoding="utf-8")
+
+    def output(self) -> str:
+        log = self.home / "logs" / "hermes.log"
+        text = log.read_text(encoding="utf-8")[-4000:] if log.exists() else ""
+        return (self.folder / "gateway.out").read_text(encoding="utf-8")[-4000:] + text
+
+    def started_at(self) -> float:
+        try:
+            note = json.loads((self.home / "gateway.lock").read_text(encoding="utf-8"))
+        except (FileNotFoundError, json.JSONDecodeError):
+            return 0.0
+        return float(note["started_at"])
+
+    async def hermes(self, *words: str) -> Any:
+        """Another command on the same home; its JSON document, when it prints one."""
+        child = await asyncio.create_subprocess_exec(
+            *(sys.executable, "-P", "-m", "hermes", *words),
+            env=self.environ,
+            cwd=self.folder,
+            stdout=asyncio.subprocess.PIPE,
+            stderr=asyncio.subprocess.PIPE,
+            stdin=asyncio.subprocess.DEVNULL,
+        )
+        out, err = await asyncio.wait_for(child.communicate(), 60.0)
+        text = out.decode()
+        assert "--json" not in words or text, err.decode()
+        return json.loads(text) if "--json" in words else text
+
+    async def session(self, name: str = "main") -> Any:
+        """The session's row as `hermes sessions list` shows it."""
+        rows = await self.hermes("sessions", "list", "--json")
+        return next(row for row in rows if row["key"] == f"agent:main:api:dm:{name}")
+
+
+@dataclass
+class GatewayProcess(Home):
+    """`hermes gateway run` there."""
+
+    child: asyncio.subprocess.Process | None = None
+    boots: int = 0
+
+    @property
+    def pid(self) -> int:
+        assert self.child is not None
+        return self.child.pid
 
     async def start(self, *, ready: bool = True) -> None:
         self.configure()
@@ -107,7 +151,7 @@ class GatewayProcess:
     async def health(self) -> int:
         """0: nobody answers."""
         try:
-            async with httpx2.AsyncClient(timeout=5.0) as http:
+            async with client(5.0) as http:
                 return (await http.get(f"http://127.0.0.1:{self.port}/health")).status_code
         except httpx2.TransportError:
             return 0
@@ -117,11 +161,6 @@ class GatewayProcess:
             return await self.health() != 200
 
         await self.until(draining)
-
-    def output(self) -> str:
-        log = self.home / "logs" / "hermes.log"
-        text = log.read_text(encoding="utf-8")[-4000:] if log.exists() else ""
-        return (self.folder / "gateway.out").read_text(encoding="utf-8")[-4000:] + text
 
     def signal(self, number: signal.Signals) -> None:
         os.kill(self.pid, number)
@@ -147,13 +186,6 @@ class GatewayProcess:
 
         await self.until(anew, READY_S)
 
-    def started_at(self) -> float:
-        try:
-            note = json.loads((self.home / "gateway.lock").read_text(encoding="utf-8"))
-        except (FileNotFoundError, json.JSONDecodeError):
-            return 0.0
-        return float(note["started_at"])
-
     async def say(
         self, text: str, session: str = "main", *, key: str = "", limit_s: float = 30.0
     ) -> Answered:
@@ -161,21 +193,21 @@ class GatewayProcess:
         if key:
             headers["idempotency-key"] = key
         body = {"model": "hermes", "messages": [{"role": "user", "content": text}]}
-        async with httpx2.AsyncClient(timeout=limit_s) as http:
+        async with client(limit_s) as http:
             url = f"http://127.0.0.1:{self.port}/v1/chat/completions"
             got = await http.post(url, json=body, headers=headers)
             return Answered(got.status_code, got.json(), dict(got.headers))
 
     async def get(self, path: str) -> Any:
         headers = {"authorization": f"Bearer {KEY}"}
-        async with httpx2.AsyncClient(timeout=10.0) as http:
+        async with client(10.0) as http:
             got = await http.get(f"http://127.0.0.1:{self.port}{path}", headers=headers)
             got.raise_for_status()
             return got.json()
 
     async def post(self, path: str, **body: Any) -> Any:
         headers = {"authorization": f"Bearer {KEY}"}
-        async with httpx2.AsyncClient(timeout=10.0) as http:
+        async with client(10.0) as http:
             url = f"http://127.0.0.1:{self.port}{path}"
             got = await http.post(url, headers=headers, json=body)
             got.raise_for_status()
@@ -187,26 +219,6 @@ class GatewayProcess:
         while not await holds():
             assert asyncio.get_running_loop().time() < deadline, self.output()
             await asyncio.sleep(0.03)
-
-    async def hermes(self, *words: str) -> Any:
-        """Another command on the same home; its JSON document, when it prints one."""
-        child = await asyncio.create_subprocess_exec(
-            *(sys.executable, "-P", "-m", "hermes", *words),
-            env=self.environ,
-            cwd=self.folder,
-            stdout=asyncio.subprocess.PIPE,
-            stderr=asyncio.subprocess.PIPE,
-            stdin=asyncio.subprocess.DEVNULL,
-        )
-        out, err = await asyncio.wait_for(child.communicate(), 60.0)
-        text = out.decode()
-        assert "--json" not in words or text, err.decode()
-        return json.loads(text) if "--json" in words else text
-
-    async def session(self, name: str = "main") -> Any:
-        """The session's row as `hermes sessions list` shows it."""
-        rows = await self.hermes("sessions", "list", "--json")
-        return next(row for row in rows if row["key"] == f"agent:main:api:dm:{name}")
 
 
 @asynccontextmanager

@@ -72,8 +72,10 @@ def _steer(order: Order) -> Obeyed:
     turn = open_turn(order)
     if not order.argument:
         return Obeyed(replies=(order.reply("Say what to keep in mind: /steer TEXT"),))
-    if turn is None:
-        return Obeyed(replies=(order.reply("Nothing is running; just write it."),))
+    if turn is None:  # perhaps it ended meanwhile: what was said is not lost
+        id_ = MessageId(f"{order.inbound.id}/said")
+        said = replace(order.inbound, id=id_, text=order.argument)
+        return Obeyed(events=(MessageReceived(said, order.session.id),))
     steered = TurnSteered(turn.id, ref(order.inbound), order.argument, order.at)
     return Obeyed(events=(steered,), replies=(order.reply("Noted for the next step."),))
 
@@ -113,7 +115,7 @@ def turn_commands(
         ),
         Command(
             name="/steer",
-            busy=Busy.NOW,
+            busy=Busy.BETWEEN,
             summary="Tell the running turn something without stopping it",
             run=_steer,
             argument="TEXT",

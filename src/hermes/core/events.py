@@ -44,13 +44,14 @@ class CommandRun(Struct, frozen=True, tag="command_run.1", omit_defaults=True):
     replies: tuple[Reply, ...] = ()
 
 
-class TurnStarted(Struct, frozen=True, tag="turn_started.1"):
+class TurnStarted(Struct, frozen=True, tag="turn_started.1", omit_defaults=True):
     """The messages are in the transcript now, and this run is charged."""
 
     turn: TurnId
     messages: tuple[str, ...]
     epoch: int
     at: float
+    node: str = ""
 
 
 class TurnMarked(Struct, frozen=True, tag="turn_marked.1", omit_defaults=True):
@@ -69,6 +70,7 @@ class TurnResumed(Struct, frozen=True, tag="turn_resumed.1", omit_defaults=True)
     epoch: int
     at: float
     messages: tuple[str, ...] = ()
+    node: str = ""
 
 
 class TurnSteered(Struct, frozen=True, tag="turn_steered.1"):

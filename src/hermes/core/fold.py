@@ -84,6 +84,7 @@ def _started(session: Session, event: e.TurnStarted) -> Session:
         epoch=event.epoch,
         started_at=event.at,
         first=session.position + 1,
+        node=event.node,
         sender=taken[-1].sender.id,
         origin=taken[-1].origin,
     )
@@ -108,7 +109,8 @@ def _marked(session: Session, event: e.TurnMarked) -> Session:
         raise Refused("only an open turn can be marked")
     if phase.mark is not None and phase.mark != phase.turn.resumed:
         return session
-    queued = tuple(ref(inbound) for inbound in session.waiting)
+    known = phase.turn.node
+    queued = tuple(ref(inbound) for inbound in session.waiting if inbound.node == known)
     mark = Mark(reason=event.reason, at=event.at, queued=queued)
     return replace(session, phase=replace(phase, mark=mark))
 
@@ -122,6 +124,7 @@ def _resumed(session: Session, event: e.TurnResumed) -> Session:
     turn = replace(
         turn,
         epoch=event.epoch,
+        node=event.node or turn.node,
         runs=turn.runs + 1,
         resumed=why,
         joined=bool(taken),

@@ -137,6 +137,7 @@ class Inbound(Struct, frozen=True, kw_only=True, omit_defaults=True):
     before: tuple["Line", ...] = ()  # the conversation so far, where the sender carries it
     instructions: str = ""  # the sender's own, for the whole conversation
     workdir: str = ""  # where the sender is: the session's commands run there
+    node: str = ""  # the process that took it in
 
 
 ReplyKind = Literal["answer", "notice", "question"]

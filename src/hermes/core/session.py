@@ -33,7 +33,7 @@ class Track(Struct, frozen=True, kw_only=True, omit_defaults=True):
 
 
 class Mark(Struct, frozen=True, kw_only=True, omit_defaults=True):
-    """`resume_pending`: why, since when, and which messages already waited then."""
+    """`resume_pending`: why, since when, and which messages the cut run already knew of."""
 
     reason: e.MarkReason
     at: float
@@ -56,6 +56,7 @@ class Turn(Struct, frozen=True, kw_only=True, omit_defaults=True):
     tokens: int = 0
     resumed: Mark | None = None  # why this run is not the first; the recovery note says so
     joined: bool = False  # a new message of the person came with the resume
+    node: str = ""  # the process of its current run
     sender: str = ""  # who spoke last
     origin: Origin = "person"
     draft: str = ""  # receipt of what the chat shows of the answer so far

@@ -32,6 +32,7 @@ class Busy(Enum):
     """When may a command run while a turn is open?"""
 
     NOW = "now"
+    BETWEEN = "between"  # not while a model is being asked, which would not hear of it
     LATER = "later"
 
 
@@ -265,10 +266,22 @@ def _command(session: Session, rules: Rules) -> RunCommand | None:
     idle = isinstance(session.phase, Idle | Suspended)
     for inbound in session.waiting:
         name = command_name(inbound)
-        busy = rules.commands.get(name)
-        if busy is Busy.NOW or (busy is Busy.LATER and idle and inbound is session.waiting[0]):
-            return RunCommand(name, inbound)
+        match rules.commands.get(name):
+            case Busy.NOW:
+                return RunCommand(name, inbound)
+            case Busy.BETWEEN if idle or _calls_are_open(session):
+                return RunCommand(name, inbound)
+            case Busy.LATER if idle and inbound is session.waiting[0]:
+                return RunCommand(name, inbound)
+            case _:
+                continue
     return None
+
+
+def _calls_are_open(session: Session) -> bool:
+    """What is said now is read with their results."""
+    tracks = session.turn.tracks if session.turn is not None else ()
+    return any(track.stage is not Stage.ENDED for track in tracks)
 
 
 def command_name(inbound: Inbound) -> str:
@@ -294,7 +307,7 @@ def _while_busy(session: Session, turn: Turn, rules: Rules, moment: Moment) -> S
     if pressing and rules.busy == "interrupt":
         return Interrupt(turn.id)
     if pressing and rules.busy == "steer":
-        return Steer(turn.id, pressing[0]) if turn.tracks else None
+        return Steer(turn.id, pressing[0]) if _calls_are_open(session) else None
     return _told_to_wait(session, said, rules, moment)
 
 
@@ -316,8 +329,8 @@ def _next_of_interrupted(session: Session, turn: Turn, rules: Rules, moment: Mom
     if session.runs >= rules.resume.attempts_max:
         times = f"{session.runs} times in a row"
         return Suspend(turn.id, f"it was interrupted {times}, so it is not tried again by itself")
-    new = tuple(ref(inbound) for inbound in _said(session, rules))
-    new = tuple(message for message in new if message not in mark.queued)
+    said = tuple(ref(inbound) for inbound in _said(session, rules))
+    new = any(message not in mark.queued for message in said)
     limit = rules.resume.freshness_s
     auto = rules.resume.auto and moment.resumes
     fresh = limit == 0 or abs(moment.at - mark.at) <= limit
@@ -325,7 +338,7 @@ def _next_of_interrupted(session: Session, turn: Turn, rules: Rules, moment: Mom
         return Rest()
     if moment.draining or turn.address.platform in moment.absent:
         return Postpone()
-    return ResumeTurn(turn.id, new)
+    return ResumeTurn(turn.id, said if new else ())  # what came later overtakes nothing (C60)
 
 
 def _next_in_turn(session: Session, turn: Turn, rules: Rules, moment: Moment) -> Step:

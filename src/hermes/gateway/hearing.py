@@ -71,6 +71,7 @@ class Hearing:
     def __post_init__(self) -> None:
         self.posts = tuple(Post(ear, self.present.clock) for ear in self.ears)
         self.present.absent |= {post.name for post in self.posts}
+        self.present.channels = lambda: tuple(post.status for post in self.posts)
 
     async def listen(self, post: Post, door: Door, came: Callable[[str], None]) -> None:
         """Keep one ear listening. `came` is called whenever its platform is there again; the

@@ -10,7 +10,7 @@ from msgspec.structs import replace
 
 from hermes.core.errors import Rejected
 from hermes.core.events import MessageReceived
-from hermes.core.ids import SessionId, TurnId
+from hermes.core.ids import NodeId, SessionId, TurnId
 from hermes.core.messages import Inbound, sound
 from hermes.core.signals import Emit, Recorded, Signal
 from hermes.core.store import Accepted, Journal
@@ -24,6 +24,7 @@ class Intake:
     allowed: Callable[[Inbound], bool]
     new_id: Callable[[], str]
     emit: Emit
+    node: NodeId
 
     async def accept(self, inbound: Inbound) -> Accepted:
         """Raises Rejected for a stranger, and for a message that is none."""
@@ -34,7 +35,7 @@ class Intake:
             raise Rejected("the message is empty")
         if len(text) > TEXT_CHARS_MAX:
             raise Rejected(f"the message is longer than {TEXT_CHARS_MAX:,} characters; send a file")
-        checked = replace(inbound, text=text)
+        checked = replace(inbound, text=text, node=self.node)
         opens = SessionId(self.new_id())
         accepted = await self.journal.accept(checked, opens=opens)
         if accepted.fresh:

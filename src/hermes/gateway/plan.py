@@ -7,6 +7,7 @@ so that the end of a turn, its replies and the cleared mark are one commit.
 from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass
 
+from msgspec import Struct
 from msgspec.structs import replace
 
 from hermes.core import events as e
@@ -21,11 +22,11 @@ from hermes.core.session import Session, ref
 from hermes.core.transcript import LOST
 from hermes.gateway.present import Present
 
-EVENTS_MAX = 200  # in one commit; more than that is a loop
+EVENTS_MAX = 200  # in one commit
 PARKED = "I stopped working on your last request:"
 RETRY = " Send /retry to try once more, or just write: a new conversation begins."
 QUEUED = "Your message waits until I am done with the one before. /stop ends that one."
-AFTER_RESTART = "I am about to restart. Your message is kept, and I answer it right after."
+AFTER_RESTART = "I am about to be restarted. Your message is kept; I answer it when I am back."
 REOPENED = "This is a new conversation. The one before is kept (/resume brings it back):"
 
 
@@ -46,11 +47,15 @@ class Errand:
     order: Order
 
 
+class More(Struct, frozen=True):
+    """There is more to decide than fits into one commit."""
+
+
 @dataclass(frozen=True, kw_only=True)
 class Plan:
     events: tuple[e.Event, ...]
     launches: tuple[Launch | Errand, ...]
-    then: s.Rest | s.Postpone | s.Wait | s.AskModel
+    then: s.Rest | s.Postpone | s.Wait | s.AskModel | More
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -95,7 +100,7 @@ class Planner:
                 session = fold(session, event)
                 events.append(event)
             launches += _launches(step)
-        raise Refused(f"{session.key}: {EVENTS_MAX} events without an end")
+        return Plan(events=tuple(events), launches=tuple(launches), then=More())
 
     def _recorded(
         self, session: Session, step: s.Step, *, epoch: int, reached: bool
@@ -114,7 +119,8 @@ class Planner:
             case s.Reopen(why=why):
                 return (self._reopened(session, why),)
             case s.StartTurn(messages=messages):
-                return (e.TurnStarted(TurnId(self.new_id()), messages, epoch, at),)
+                id_, node = TurnId(self.new_id()), self.present.node
+                return (e.TurnStarted(id_, messages, epoch, at, node),)
             case s.Interrupt(turn=turn):
                 return (e.TurnInterrupted(turn, "interrupted", at, reached),)
             case s.Steer(turn=turn, inbound=inbound):
@@ -122,7 +128,7 @@ class Planner:
             case s.MarkTurn(turn=turn):
                 return (e.TurnMarked(turn, "restart_interrupted", at),)
             case s.ResumeTurn(turn=turn, messages=messages):
-                return (e.TurnResumed(turn, epoch, at, messages),)
+                return (e.TurnResumed(turn, epoch, at, messages, self.present.node),)
             case s.Suspend(why=why):
                 reply = _notice(session, f"{PARKED} {why}.{RETRY}")
                 return (e.SessionSuspended(why, at, reply),)

@@ -21,10 +21,12 @@ class Present:
     clock: Callable[[], float]
     version: str
     store: str  # which kind, for people
+    node: NodeId
     state: GatewayState = "ready"
     absent: set[str] = field(default_factory=set)  # platforms that are not connected yet
     resumes: bool = True
     started_at: float = 0.0
+    channels: Callable[[], tuple[ChannelStatus, ...]] = lambda: ()
 
     def __post_init__(self) -> None:
         self.started_at = self.clock()
@@ -38,18 +40,16 @@ class Present:
             resumes=self.resumes,
         )
 
-    def status(
-        self, node: NodeId, channels: tuple[ChannelStatus, ...], running: int, counts: Counts
-    ) -> Status:
+    def status(self, running: int, counts: Counts) -> Status:
         return Status(
             state=self.state,
             version=self.version,
             pid=os.getpid(),
-            node=node,
+            node=self.node,
             started_at=self.started_at,
             resumes=self.resumes,
             store=self.store,
-            channels=channels,
+            channels=self.channels(),
             running=running,
             counts=counts,
             memory_bytes=_resident_bytes(),

@@ -11,7 +11,7 @@ from collections.abc import Awaitable, Callable, Collection, Coroutine, Mapping,
 from contextlib import AsyncExitStack
 from dataclasses import dataclass, field
 
-from hermes.core.channel import Command, Door, Manifest, Status
+from hermes.core.channel import Command, Door, Manifest
 from hermes.core.errors import StoreFailed
 from hermes.core.events import RestartAsked
 from hermes.core.messages import Address, Media, Reply
@@ -84,9 +84,6 @@ class Serving:
             reason = self.leaving or "shutdown_timeout"
             await self._drain(Drain(reason=reason, limit_s=limit_s))
         return self.leaving or reason
-
-    async def status(self) -> Status:
-        return await self.engine.status(tuple(post.status for post in self.hearing.posts))
 
     async def _look_back(self) -> None:
         """A chain of crashed boots resumes nothing by itself (C15); pauses go on (C53)."""
@@ -220,7 +217,7 @@ class Serving:
             deliver=engine.deliver,
             watch=engine.hub.watch,
             state=lambda: engine.present.state,
-            status=self.status,
+            status=engine.status,
             connected=lambda: None,
             polled=lambda: None,
             describe=self.describe,

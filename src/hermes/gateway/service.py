@@ -9,7 +9,7 @@ from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
 
-from hermes.core.channel import ChannelStatus, Desk, Status
+from hermes.core.channel import Desk, Status
 from hermes.core.errors import Fenced, StoreFailed
 from hermes.core.ids import NodeId, SessionKey
 from hermes.core.messages import Inbound
@@ -111,10 +111,10 @@ class Gateway:
             if isinstance(lane.session.phase, Running) or lane.session.waiting:
                 self._wake(lane)
 
-    async def status(self, channels: tuple[ChannelStatus, ...] = ()) -> Status:
+    async def status(self) -> Status:
         running = sum(isinstance(lane.session.phase, Running) for lane in self.lanes.working())
         counts = await self.store.library.counts()
-        return self.present.status(self.node, channels, running, counts)
+        return self.present.status(running, counts)
 
     def desk(self) -> Desk:
         return Desk(

@@ -15,14 +15,15 @@ from hermes.core.errors import HermesError, Refused, StoreBusy, StoreFull
 from hermes.core.events import Event
 from hermes.core.fold import fold_all
 from hermes.core.ids import NodeId, TurnId
+from hermes.core.messages import Call
 from hermes.core.ports import Bench
 from hermes.core.projection import Commit, commit_of
-from hermes.core.session import ref
+from hermes.core.session import Stage, Turn, ref
 from hermes.core.signals import Emit, Glimpse, Recorded, Signal, Watch
 from hermes.core.step import AskModel, Postpone, Rest, Wait
 from hermes.core.store import Claim, Fence, Journal
 from hermes.gateway.lanes import Flight, Lane
-from hermes.gateway.plan import Errand, Launch, Planner, obeyed
+from hermes.gateway.plan import Errand, Launch, More, Planner, obeyed
 from hermes.gateway.supervise import outcome
 
 SNAPSHOT_EVERY = 64  # a cold load folds about this many events
@@ -80,8 +81,11 @@ class Worker:
             errands=[key for key in lane.flights if isinstance(key, str)],
         )
         rests = isinstance(plan.then, Rest) and not lane.flights
+        before = lane.session.turn
         alone = await self._append(lane, plan.events, rests=rests) if plan.events else True
         await self._cancel_stopped(lane)
+        if before is not None and before.id != (lane.session.turn and lane.session.turn.id):
+            await self._stop_left_over(lane, before, desk)
         for launch in plan.launches:
             if isinstance(launch, Errand):
                 self._run_errand(lane, launch, desk)
@@ -91,7 +95,7 @@ class Worker:
             await self._ask(lane, plan.then)
         if isinstance(plan.then, Wait) and not lane.flights:
             raise Refused(f"{lane.session.key} waits for calls that nobody makes")
-        if lane.flights or not alone:
+        if lane.flights or not alone or isinstance(plan.then, More):
             return _Stand.GOES_ON
         if isinstance(plan.then, Postpone):
             return _Stand.POSTPONED
@@ -155,16 +159,24 @@ class Worker:
         )
         self._fly(lane, step, turn.id, work)
 
-    def _launch(self, lane: Lane, launch: Launch, desk: Desk) -> None:
-        call = launch.call
-        bench = Bench(
+    async def _stop_left_over(self, lane: Lane, turn: Turn, desk: Desk) -> None:
+        """The turn is over, but a command that a process before us began for it may still run."""
+        for track in turn.tracks:
+            if track.stage is Stage.STARTED and track.epoch != lane.epoch:
+                await self.agent.stop(self._bench(lane, turn.id, track.call, desk))
+
+    def _bench(self, lane: Lane, turn: TurnId, call: Call, desk: Desk) -> Bench:
+        return Bench(
             session=lane.session.key,
-            turn=launch.turn,
+            turn=turn,
             call=call,
             facts=lane.session.facts,
             watch=self._watch(lane, call.id),
             desk=desk,
         )
+
+    def _launch(self, lane: Lane, launch: Launch, desk: Desk) -> None:
+        call, bench = launch.call, self._bench(lane, launch.turn, launch.call, desk)
         make = self.agent.seek if launch.seek else self.agent.run
         ended = outcome(lambda: make(bench), lambda error: self.agent.broke(bench, error))
         self._fly(lane, call.id, launch.turn, ended, bench)

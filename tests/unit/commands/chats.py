@@ -79,7 +79,7 @@ class Town:
             busy=self.busy,
             tells=self.tells,
         )
-        present = Present(lambda: self.now, "1", "sqlite")
+        present = Present(lambda: self.now, "1", "sqlite", NodeId("n"))
         return Planner(rules=rules, commands=commands, present=present, new_id=self.new_id)
 
     async def accept(self, inbound: Inbound) -> Accepted:

