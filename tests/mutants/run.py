@@ -44,12 +44,13 @@ MUTANTS = (
         name="a call runs before its start is durable",
         breaks="start, C23",
         file="gateway/worker.py",
-        old="        alone = await self._append(lane, plan.events) if plan.events else True\n",
-        new="        for launch in plan.launches:\n"
-        "            self._launch(lane, launch)\n"
+        old="        before = lane.session.turn\n",
+        new="        before = lane.session.turn\n"
+        "        for launch in plan.launches:\n"
+        "            assert isinstance(launch, Launch)\n"
+        "            self._launch(lane, launch, desk)\n"
         "        await asyncio.sleep(0.001)\n"
-        "        plan = dataclasses.replace(plan, launches=())\n"
-        "        alone = await self._append(lane, plan.events) if plan.events else True\n",
+        "        plan = dataclasses.replace(plan, launches=())\n",
     ),
     Mutant(
         name="a read that was lost is given up instead of repeated",
@@ -86,8 +87,8 @@ MUTANTS = (
         name="the recovery note is stored",
         breaks="C30",
         file="core/transcript.py",
-        old="            return tuple(_user(inbound, turn) for inbound in taken)\n",
-        new="            lines = tuple(_user(inbound, turn) for inbound in taken)\n"
+        old="            return tuple(line for inbound in taken for line in _said(inbound, turn))\n",
+        new="            lines = tuple(line for inbound in taken for line in _said(inbound, turn))\n"
         "            now = session.turn\n"
         "            text = '[Note by Hermes: resumed]'\n"
         "            return (*lines, Line(role='user', text=text, turn=turn)) if now else lines\n",
@@ -112,7 +113,7 @@ MUTANTS = (
         name="a repeat is sent without its mark",
         breaks="C51",
         file="gateway/delivery.py",
-        old='doubt = row.state == "sending" and channel.manifest.on_doubt == "mark_repeat"',
+        old='doubt = _in_doubt(row) and channel.manifest.on_doubt == "mark_repeat"',
         new="doubt = False",
         tests=(KILLS, "-k", "keyless"),
     ),
@@ -120,23 +121,22 @@ MUTANTS = (
         name="a session rests on a plan made before a message slipped in",
         breaks="C60",
         file="gateway/worker.py",
-        old="return alone and not lane.flights",
-        new="return not lane.flights",
+        old="        if lane.flights or not alone or isinstance(plan.then, More):\n",
+        new="        if lane.flights or isinstance(plan.then, More):\n",
         tests=(SCHEDULES,),
     ),
     Mutant(
         name="a call without a result is sent to the model as it is",
         breaks="C25",
         file="core/transcript.py",
-        old="            yield result or Line(role="
-        '"tool", text=NO_RESULT, call=call, outcome=Outcome.STOPPED)\n',
-        new="            if result:\n                yield result\n",
+        old="            self._put(result or none)\n",
+        new="            if result:\n                self._put(result)\n",
         tests=(CORE,),
     ),
     Mutant(
         name="a run is not charged",
         breaks="C14",
-        file="core/session.py",
+        file="core/fold.py",
         old="        runs=1 if retried else session.runs + 1,\n",
         new="",
         tests=(CORE,),

@@ -284,14 +284,10 @@ async def test_c62_a_gateway_leaves_a_chats_turn_alone_until_the_chat_dies(tmp_p
         alone.kill()
         await alone.wait()
         model.open("wait")
-        answer = await later
-        assert answer.text.endswith(("Here it is.", "from the api"))
-        await idle(here)
+        assert "from the api" in (await later).text, "it joins the turn that goes on"
+        assert model.asked[-1].everything.count(NOTE) == 1
         assert await said(here) == ["please wait", "from the api"]
-        resumed = model.asked[1]
-        assert resumed.everything.count(NOTE) == 1
-        assert "please wait" in resumed.said
-        assert len(model.asked) <= 3
+        assert len(model.asked) == 2
 
 
 async def test_c60_hundreds_of_commands_that_waited_are_all_obeyed(tmp_path: Path) -> None:

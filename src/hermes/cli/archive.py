@@ -26,8 +26,9 @@ MANIFEST, MANIFEST_BYTES_MAX = "manifest.json", 100_000_000
 MEMBERS_MAX = 500_000
 SPACE_LEFT_MIN = 100_000_000
 CHUNK = 1 << 20
-FOLDERS = ("memories", "skills", "hooks", "media")
-CONTENTS = (CONFIG, SECRETS, "SOUL.md", DATABASE, *FOLDERS)
+FOLDERS = ("memories", "skills", "hooks", "media", "telegram")
+TEXTS = ("SOUL.md", "BOOT.md")
+CONTENTS = (CONFIG, SECRETS, *TEXTS, DATABASE, *FOLDERS)
 
 
 class Entry(Struct, frozen=True):

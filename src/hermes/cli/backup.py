@@ -9,7 +9,7 @@ from pathlib import Path
 from hermes import __version__
 from hermes.app import store_only
 from hermes.cli import grammar
-from hermes.cli.archive import FOLDERS, FORMAT, Manifest, Packer, packed
+from hermes.cli.archive import FOLDERS, FORMAT, TEXTS, Manifest, Packer, packed
 from hermes.cli.config_file import without_secrets
 from hermes.cli.errors import DONE
 from hermes.cli.place import Place
@@ -18,8 +18,6 @@ from hermes.core.errors import Rejected, StoreFailed
 from hermes.settings import Settings
 from hermes.settings.home import CONFIG, DATABASE, SECRETS
 from hermes.settings.sources import read_text
-
-SOUL = "SOUL.md"
 
 
 def run(given: grammar.Backup, place: Place) -> int:
@@ -71,7 +69,7 @@ def _pack(packer: Packer, place: Place, database: Path | None, *, secrets: bool)
     config = place.home / CONFIG
     if config.is_file() and not secrets:
         packer.add_bytes(CONFIG, without_secrets(read_text(config)).encode(), config.stat())
-    names = [SOUL, *((CONFIG, SECRETS) if secrets else ())]
+    names = [*TEXTS, *((CONFIG, SECRETS) if secrets else ())]
     for name in names:
         if (place.home / name).is_file():
             packer.add(name, place.home / name)

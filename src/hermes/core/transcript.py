@@ -21,7 +21,7 @@ LOST = (
 )
 
 RELAYED = "relayed"  # label of a line that another conversation sent into this chat
-_RELAYED = "[Sent into this chat by you from another conversation; the person has read it:]\n"
+_RELAYED = "[Sent into this chat by you, from another conversation:]\n"
 
 _WHY = {
     "restart_timeout": "a gateway restart",

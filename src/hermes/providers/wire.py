@@ -29,6 +29,7 @@ ANSWER_BYTES_MAX: Final = 64 * 1024 * 1024
 ERROR_BYTES_MAX: Final = 64 * 1024
 LISTING_BYTES_MAX: Final = 16 * 1024 * 1024
 EXCERPT_BYTES_MAX: Final = 200
+CONVERSATIONS_MAX: Final = 256  # at a time; more wait for their turn
 CONNECTIONS_IDLE_MAX: Final = 64
 CONNECTION_IDLE_S: Final = 60.0
 ERROR_S: Final = 2.0  # for the words behind a status that says no
@@ -69,11 +70,16 @@ class Wire:
     def __init__(self, endpoint: Endpoint, *, clock: Callable[[], float] = time.time) -> None:
         self.endpoint = endpoint
         self._clock = clock
+        self._room = asyncio.Semaphore(CONVERSATIONS_MAX)
         self._idle: list[httpx2.AsyncClient] = []
         self._trust: ssl.SSLContext | None = None
 
     async def converse(self, path: str, body: bytes, fold: Fold, watch: Watch) -> None:
         """Send `body` and feed the fold until it is finished or the server is."""
+        async with self._room:
+            await self._converse(path, body, fold, watch)
+
+    async def _converse(self, path: str, body: bytes, fold: Fold, watch: Watch) -> None:
         waits = self.endpoint.timeouts
         over = asyncio.get_running_loop().time() + waits.total_s
         try:
