@@ -168,7 +168,7 @@ async def test_c07_who_writes_during_the_drain_is_told_and_answered_after(tmp_pa
         serves.leave("restart_timeout")
         await until(lambda: serves.engine.present.state == "draining")
         await plaza.say(2, "late")
-        await until(lambda: any("about to restart" in text for text in plaza.shows()))
+        await until(lambda: any("about to be restarted" in text for text in plaza.shows()))
     model.go.set()
     async with gateway(tmp_path, plaza, model):
         await until(lambda: plaza.shows()[-1:] == ["I think so: late"])

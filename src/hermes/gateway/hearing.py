@@ -78,7 +78,7 @@ class Hearing:
         platform is absent until whoever hears that says otherwise."""
         pause_s = PAUSE_S
         while True:
-            await self._hold(post)
+            await self._hold(post, came)
             began = self.present.clock()
             try:
                 return await post.ear.listen(self._noted(door, post, came))
@@ -103,11 +103,15 @@ class Hearing:
             for wait in late:
                 wait.cancel()
 
-    async def _hold(self, post: Post) -> None:
+    async def _hold(self, post: Post, came: Callable[[str], None]) -> None:
         name = f"channel:{post.name}"
         while post.ear.manifest.single and not await self.nodes.hold(self.node, name):
-            post.becomes("waiting")
+            if post.name not in self.present.elsewhere:
+                post.becomes("waiting")
+                self.present.elsewhere.add(post.name)
+                came(post.name)  # the turns of its chats may go on here; their replies go out there
             await asyncio.sleep(HOLD_S)
+        self.present.elsewhere.discard(post.name)
         if post.state != "down":
             post.becomes("connecting")
 

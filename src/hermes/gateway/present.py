@@ -24,6 +24,7 @@ class Present:
     node: NodeId
     state: GatewayState = "ready"
     absent: set[str] = field(default_factory=set)  # platforms that are not connected yet
+    elsewhere: set[str] = field(default_factory=set)  # platforms that another node is connected to
     resumes: bool = True
     started_at: float = 0.0
     channels: Callable[[], tuple[ChannelStatus, ...]] = lambda: ()

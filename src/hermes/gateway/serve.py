@@ -151,9 +151,10 @@ class Serving:
                 pass
 
     def _sendable(self) -> set[str]:
-        """Platforms where replies are sent by themselves."""
+        """Platforms where replies are sent by themselves, and from here."""
         manifests = self.manifests.values()
-        return {each.name for each in manifests if not each.attended and not each.fetched}
+        names = {each.name for each in manifests if not each.attended and not each.fetched}
+        return names - self.engine.present.elsewhere
 
     async def _flush(self, platforms: Collection[str]) -> None:
         sendable = set(platforms) & self._sendable()
@@ -177,8 +178,9 @@ class Serving:
 
     async def _claim(self) -> None:
         while True:
-            while await self.engine.claim_all() == CLAIMS_MAX:
-                pass
+            while self.engine.present.state != "draining":
+                if await self.engine.claim_all() < CLAIMS_MAX:
+                    break
             await self.engine.store.nodes.wake(WAKE_S)
             self.engine.outgoing.set()  # it may have been for a reply of ours
 
