@@ -2,7 +2,7 @@
 
     python -m bench.gateway [NAME…] [--short]
 
-Names: turn, slow, memory, sessions, history, start, crash, idle. The model answers at once, on a
+Names: turn, slow, memory, sessions, history, start, crash, idle; soak takes an hour. The model answers at once, on a
 loopback port, in a process of its own; so do the clients. Prints a table, then one line of JSON.
 The exit status is 1 when a bar is missed. `--short` takes fewer turns, for a look.
 """
@@ -234,6 +234,21 @@ async def bar_idle(stage: Stage) -> AsyncIterator[Bar]:
     yield Bar("share of a processor when idle", share, 0.002, f"{share:.2%} over {seconds:.0f} s")
 
 
+async def bar_soak(stage: Stage) -> AsyncIterator[Bar]:
+    """An hour of steady load: what it holds after a tenth of it is what it holds in the end."""
+    seconds = 60.0 if stage.short else 3600.0
+    here = await stage.gateway(stage.model())
+    began, first, rounds = time.monotonic(), 0, 0
+    while time.monotonic() - began < seconds:
+        await load(here.port, here.pid, sessions=200, turns=2, name=f"round{rounds}-")
+        rounds += 1
+        if not first and time.monotonic() - began > seconds / 10:
+            first = memory_of(here.pid)
+    last = memory_of(here.pid)
+    detail = f"{_mb(last)} / {_mb(first)}, {rounds * 400:,} turns in {rounds * 200:,} sessions"
+    yield Bar("memory at the end of a soak over its beginning", last / first, 1.1, detail)
+
+
 BARS = {
     "turn": bar_turn,
     "slow": bar_slow,
@@ -243,7 +258,9 @@ BARS = {
     "start": bar_start,
     "crash": bar_crash,
     "idle": bar_idle,
+    "soak": bar_soak,
 }
+LONG = ("soak",)  # only when they are named
 
 
 async def _history(stage: Stage, messages: int) -> Path:
@@ -353,7 +370,8 @@ def main() -> int:
     words.add_argument("names", nargs="*", choices=[*BARS, []])
     words.add_argument("--short", action="store_true")
     given = words.parse_args()
-    bars = asyncio.run(measured(given.names or list(BARS), short=given.short))
+    names = given.names or [name for name in BARS if name not in LONG]
+    bars = asyncio.run(measured(names, short=given.short))
     print(json.dumps([{**asdict(bar), "holds": bar.holds} for bar in bars]))
     return 0 if all(bar.holds for bar in bars) else 1
 
