@@ -179,6 +179,10 @@ def family_cpu(pid: int) -> float:
     return gone + sum(cpu_of(one) for one in family(pid))
 
 
+def family_memory(pid: int) -> int:
+    return sum(memory_of(one) for one in family(pid))
+
+
 def installed(folder: Path, packages: Words) -> str:
     """The interpreter of a new environment that holds these."""
     where = Path(tempfile.mkdtemp(dir=folder))
@@ -215,9 +219,10 @@ async def measured(stage: Stage, pythons: list[tuple[Other, str]], rounds: int) 
     theirs = [await started(stage, other, python, model) for other, python in pythons]
     await asyncio.sleep(SETTLE_S)
     for agent in (ours, *theirs):
-        idle = sum(memory_of(pid) for pid in family(agent.process.pid))
-        print(f"{agent.name:22} {idle / 1e6:6.0f} MB idle")
+        idle = family_memory(agent.process.pid)
         await agent.run("warm", sessions=8, turns=2)
+        warm = family_memory(agent.process.pid)
+        print(f"{agent.name:22} {idle / 1e6:6.0f} MB idle, {warm / 1e6:.0f} MB after 16 turns")
     matches = [Match(other) for other, _ in pythons]
     for n in range(rounds):
         for match, agent in zip(matches, theirs, strict=True):

@@ -72,8 +72,7 @@ def plan(
     if len(sent) > 1:
         steps.append(("lock_outbox", {"ids": Texts.of(sent)}))
     if appends:
-        name = "plain_append" if all(op.is_plain for op in appends) else "append"
-        steps.append((name, ops.appends(appends, dialer.shard)))
+        steps.append(("append", ops.appends(appends, dialer.shard)))
     if rests:
         steps.append(("rest", ops.rests(rests)))
     if accepts:
@@ -91,7 +90,7 @@ def plan(
 
 def answer(batch: Sorted, rows: Mapping[str, Rows]) -> Sequence[Append]:
     """Tell everybody what became of theirs; returns the appends that wrote nothing."""
-    heads = _numbered(batch.appends, rows["append"] or rows["plain_append"])
+    heads = _numbered(batch.appends, rows["append"])
     rested = _numbered(batch.rests, rows["rest"])
     fresh = _numbered(batch.accepts, rows["accept"])
     taken = _numbered(batch.sendings, rows["sending"])

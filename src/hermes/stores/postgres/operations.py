@@ -64,10 +64,6 @@ class Append(Operation):
     opened: Sequence[Opened]
     homes: Sequence[SetHome]
 
-    @property
-    def is_plain(self) -> bool:
-        return not (self.commit.snapshot or self.opened or self.homes or self.title is not None)
-
 
 @dataclass(eq=False, kw_only=True)
 class Rest(Operation):

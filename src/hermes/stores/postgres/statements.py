@@ -3,12 +3,13 @@
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass
+from functools import cache
 from importlib import resources
 
 from hermes.stores.queries import named
 
 _NAME = re.compile(r"%\((\w+)\)[sb]")
-_SELDOM = re.compile(r"^-- seldom$.*?^-- always$", re.DOTALL | re.MULTILINE)
+_PART = re.compile(r"^-- (?:with (\w+)|always)\n", re.MULTILINE)
 
 
 @dataclass(frozen=True)
@@ -36,12 +37,22 @@ def _numbered(statement: str) -> Numbered:
     return Numbered(text.encode(), names)
 
 
-def _batch(statements: Mapping[str, str]) -> Mapping[str, Numbered]:
-    """Each part of a statement costs the server something, also when there is nothing for it."""
-    plain = {f"plain_{title}": _SELDOM.sub("", each) for title, each in statements.items()}
-    return {title: _numbered(each) for title, each in {**plain, **statements}.items()}
+_BATCH = _read("batch.sql")
+_PARTS = {title: tuple(filter(None, _PART.findall(text))) for title, text in _BATCH.items()}
 
-
-BATCH = _batch(_read("batch.sql"))
+BATCH = {title: _numbered(statement) for title, statement in _BATCH.items()}
 QUERY = {title: statement.encode() for title, statement in _read("queries.sql").items()}
 UPKEEP = {title: statement.encode() for title, statement in _read("upkeep.sql").items()}
+
+
+def fitting(title: str, arrays: Mapping[str, object]) -> Numbered:
+    """The statement without the parts that have nothing to do: the server pays for each."""
+    return _fitted(title, tuple(part for part in _PARTS[title] if part in arrays))
+
+
+@cache
+def _fitted(title: str, parts: tuple[str, ...]) -> Numbered:
+    """`-- with x` begins a part that stands only for a batch that has an x."""
+    text, *rest = _PART.split(_BATCH[title])
+    pairs = zip(rest[::2], rest[1::2], strict=True)
+    return _numbered(text + "".join(piece for part, piece in pairs if not part or part in parts))

@@ -28,7 +28,7 @@ from hermes.stores.postgres.exchange import (
 from hermes.stores.postgres.failures import Collided, explained
 from hermes.stores.postgres.operations import Append, Arrays
 from hermes.stores.postgres.reach import Reach
-from hermes.stores.postgres.statements import BATCH
+from hermes.stores.postgres.statements import fitting
 
 BATCH_MAX = 256
 BATCH_BYTES_MAX = 8_000_000
@@ -149,7 +149,8 @@ class Writer:
 
     async def _explain(self, refused: Sequence[Append]) -> None:
         """Apart from the batch, which is committed and must not be sent again for this."""
-        statement, arrays = BATCH["fences"], ops.fences(refused)
+        arrays = ops.fences(refused)
+        statement = fitting("fences", arrays)
 
         async def ask(connection: Connection) -> Rows:
             cursor = AsyncRawCursor(connection)
@@ -172,7 +173,7 @@ class Writer:
             if len(steps) > 1:
                 await connection.execute("begin")
             for name, arrays in steps:
-                statement = BATCH[name]
+                statement = fitting(name, arrays)
                 await cursors[name].execute(statement.text, statement.values(arrays), binary=True)
             if len(steps) > 1:
                 await connection.execute("commit")

@@ -1,6 +1,7 @@
 Statements of the group commit. Each takes arrays: one element an operation, or one element a row
 together with the number (from 1) of the operation it belongs to. What is refused writes nothing
-and is simply missing from the answer, so it spoils nothing for the others of its batch.
+and is simply missing from the answer, so it spoils nothing for the others of its batch. A part under
+`-- with x` is left out when no operation of the batch has an x.
 
 -- name: open
 -- Lanes that may be new, in the order of their keys: two batches never wait for each other crosswise.
@@ -20,7 +21,6 @@ select count(*) from (
 ) held
 
 -- name: append
--- What stands between `seldom` and `always` is left out of a batch that has nothing for it.
 -- The fence: the owner and the epoch are the writer's, its node is not buried, and no owner has
 -- written behind what the writer had seen (`base`).
 with asked as materialized (
@@ -56,6 +56,7 @@ with asked as materialized (
     %(e_event)b::bytea[], %(e_at)s::float8[]
   ) as e (n, i, key, kind, event, at)
   where f.before[e.n] >= 0
+-- with m_n
 ), transcript as (
   insert into messages (session, ordinal, role, at, line)
   select m.session, m.ordinal, m.role, m.at, m.line
@@ -67,6 +68,7 @@ with asked as materialized (
   returning session, ordinal
 ), unfound as (
   insert into unread (session, ordinal) select session, ordinal from transcript
+-- with r_n
 ), replies as (
   insert into outbox (id, key, platform, chat, reply, created_at)
   select r.id, r.key, r.platform, r.chat, r.reply, r.at
@@ -76,6 +78,7 @@ with asked as materialized (
   ) with ordinality as r (n, id, key, platform, chat, reply, at, i)
   where f.before[r.n] >= 0 order by r.i
   on conflict (id) do nothing
+-- with t_n
 ), told as (  -- a turn that begins here begins later by the messages that came in between
   insert into turns (id, key, session, state, attempts, started_at, ended_at, first)
   select t.id, t.key, t.session, t.state, t.attempts, t.started_at, t.ended_at,
@@ -88,7 +91,7 @@ with asked as materialized (
   where f.before[t.n] >= 0
   on conflict (id) do update
   set state = excluded.state, attempts = excluded.attempts, ended_at = excluded.ended_at
--- seldom
+-- with c_n
 ), opened as (
   insert into conversations (id, key, opened_at, title)
   select c.id, c.key, c.at, c.title
@@ -97,11 +100,13 @@ with asked as materialized (
   ) as c (n, id, key, at, title)
   where f.before[c.n] >= 0
   on conflict (id) do nothing
+-- with x_n
 ), titled as (  -- the conversation that was current before: this statement sees it so
   update conversations c set title = x.title
   from fate f, unnest(%(x_n)s::bigint[], %(x_key)s::text[], %(x_title)s::text[])
     as x (n, key, title) join sessions s on s.key = x.key
   where f.before[x.n] >= 0 and c.id = s.id
+-- with h_n
 ), settled_in as (
   insert into homes (key, position, platform, chat, thread, account, at)
   select h.key, f.before[h.n] + h.i, h.platform, h.chat, h.thread, h.account, h.at
@@ -110,6 +115,7 @@ with asked as materialized (
     %(h_chat)s::text[], %(h_thread)s::text[], %(h_account)s::text[], %(h_at)s::float8[]
   ) as h (n, i, key, platform, chat, thread, account, at)
   where f.before[h.n] >= 0 order by h.n, h.i
+-- with p_n
 ), kept as (  -- no snapshot when a message came in between: its position differs
   insert into snapshots (key, position, state)
   select p.key, p.position, p.state
@@ -119,15 +125,17 @@ with asked as materialized (
   ) as p (n, key, before, position, state)
   where f.before[p.n] = p.before
   on conflict (key) do update set position = excluded.position, state = excluded.state
--- always
-), roused as (
-  insert into awake (key) select key from held where settled = before on conflict do nothing
+-- with resting
 ), slept as (
   delete from awake w using held h where w.key = h.key and h.settled = h.head
+-- with shard
 ), counted as (
   insert into tally (shard, sessions, waiting)
   select %(shard)s, 0, -sum(taken) from held having sum(taken) <> 0
   on conflict (shard) do update set waiting = tally.waiting + excluded.waiting
+-- always
+), roused as (
+  insert into awake (key) select key from held where settled = before on conflict do nothing
 )
 select n, head from held
 
@@ -178,8 +186,7 @@ with asked as materialized (
   insert into conversations (id, key, opened_at)
   select opens, key, event_at from placed where position = 1
   on conflict (id) do nothing
-), roused as (
-  insert into awake (key) select key from lanes on conflict do nothing
+-- with d_n
 ), named as (
   select distinct on (d.platform, d.chat, d.thread, d.account, p.key) d.*, p.key, p.event_at
   from unnest(
@@ -205,6 +212,9 @@ with asked as materialized (
   order by d.n
   on conflict (platform, chat, thread, account, key) do update
   set name = excluded.name, n = excluded.n, seen_at = greatest(chats.seen_at, excluded.seen_at)
+-- always
+), roused as (
+  insert into awake (key) select key from lanes on conflict do nothing
 ), counted as (
   insert into tally (shard, sessions, waiting)
   select %(shard)s, count(*) filter (where position = 1), count(*)
