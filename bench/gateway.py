@@ -4,7 +4,7 @@
 
 Names: turn, slow, memory, sessions, history, start, crash, idle; and soak, which takes an hour.
 The model answers at once, on a loopback port, in a process of its own; so do the clients. Prints a
-table, then one line of JSON. The exit status is 1 when a bar is missed. `--short` takes fewer turns,
+table, then one line of JSON. The exit status is 1 when a bar is missed. `--short`: fewer turns,
 for a look.
 """
 
