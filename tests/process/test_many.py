@@ -37,7 +37,7 @@ from tests.process.cluster import (
     until,
     worker,
 )
-from tests.process.database import Database, own_database, why_no_cables
+from tests.process.database import Database, filled, own_database, why_no_cables
 from tests.process.gateway import GatewayProcess
 
 SESSIONS = 24
@@ -45,10 +45,9 @@ MESSAGES = 4
 NO_CABLES = why_no_cables()
 
 
-@pytest.fixture(scope="module")
+@pytest.fixture(scope="session")
 def server() -> Iterator[str]:
-    run = os.environ.get("PYTEST_XDIST_TESTRUNUID", f"many-{os.getpid()}")
-    with running_server(run) as url:
+    with running_server(f"many-{os.getpid()}") as url:
         yield url
 
 
@@ -56,6 +55,21 @@ def server() -> Iterator[str]:
 def url(server: str) -> Iterator[str]:
     with fresh_database(server) as url:
         yield url
+
+
+async def test_work_is_done_where_it_came_in(tmp_path: Path, url: str) -> None:
+    async with Model().up() as model, nodes(tmp_path, model, [url] * 3) as here:
+        model.rule = lambda asked: _held(model, asked)
+        await start(here)
+        said = [Said(f"s{n}", f"wait {n}", f"s{n}") for n in range(9)]
+        asking = [asyncio.create_task(tried(here[n % 3], one)) for n, one in enumerate(said)]
+        for one in said:
+            await model.reached(one.text)
+        shown = await asyncio.gather(*(node.hermes("gateway", "status", "--json") for node in here))
+        assert [status["turns"]["running"] for status in shown] == [3, 3, 3]
+        for one in said:
+            model.open(one.text)
+        assert [got and got.text for got in await asyncio.gather(*asking)] == ["Here it is."] * 9
 
 
 async def test_c62_one_of_three_is_killed_under_load_and_nothing_is_lost_or_doubled(
@@ -157,22 +171,43 @@ async def test_a_node_that_is_leaving_takes_no_work_from_the_dead(tmp_path: Path
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("how", [signal.SIGINT, signal.SIGQUIT], ids=["restarts", "crashes"])
 async def test_a_database_that_goes_away_for_a_while_costs_time_and_nothing_else(
-    tmp_path: Path, how: signal.Signals
+    tmp_path: Path,
 ) -> None:
     with own_database() as database:
         urls = [database.url] * 2
         async with Model(rule=worker).up() as model, nodes(tmp_path, model, urls) as here:
             await start(here)
             crowd = Crowd(here, random.Random(3))
-            talks = [asyncio.create_task(crowd.talk(f"s{n}", MESSAGES)) for n in range(8)]
+            talks = [asyncio.create_task(crowd.talk(f"s{n}", 2 * MESSAGES)) for n in range(8)]
             await until(lambda: crowd.answered >= 8, 60.0)
-            await asyncio.to_thread(database.stop, how)
+            await asyncio.to_thread(database.stop, signal.SIGINT)  # a restart
+            database.start()
+            await until(lambda: crowd.answered >= 24, 60.0)
+            await asyncio.to_thread(database.stop, signal.SIGQUIT)  # a crash
             await asyncio.sleep(6.0)  # longer than anybody tries without pausing
             database.start()
             await asyncio.gather(*talks)
             assert not any(has_ended(node) for node in here)
+            await agreed(here[0], crowd.said)
+            assert not any(is_lost(one.answers[0]) for one in crowd.said)
+            kept_promises(tmp_path, crowd.said)
+            await rests(here[0])
+
+
+@pytest.mark.slow
+async def test_a_database_that_is_full_is_waited_for_and_nothing_is_lost(tmp_path: Path) -> None:
+    with own_database() as database, database.small(megabytes=48) as url:
+        async with Model(rule=worker).up() as model, nodes(tmp_path, model, [url] * 2) as here:
+            await start(here)
+            crowd = Crowd(here, random.Random(5))
+            await crowd.talk("before", 2)
+            with filled(url):
+                talks = [asyncio.create_task(crowd.talk(f"s{n}", MESSAGES)) for n in range(8)]
+                await asyncio.sleep(8.0)
+                assert not all(talk.done() for talk in talks), "there was room after all"
+                assert not any(has_ended(node) for node in here)
+            await asyncio.gather(*talks)
             await agreed(here[0], crowd.said)
             assert not any(is_lost(one.answers[0]) for one in crowd.said)
             kept_promises(tmp_path, crowd.said)
@@ -222,6 +257,7 @@ async def _cut_off(
     await until(lambda: bot.texts() == [THE_END], LEASE_S)
     await asyncio.sleep(4.0)
     assert bot.texts() == [THE_END]
+    assert [await node.health() for node in far] == [503, 503]
     assert all(got is None or got.status == 503 for got in await asyncio.gather(*early))
     database.cables[0].mend()
     database.cables[1].find_replies()

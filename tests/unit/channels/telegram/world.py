@@ -13,7 +13,7 @@ from hermes.channels.telegram.client import TelegramChannel
 from hermes.channels.telegram.poll import Patience
 from hermes.channels.telegram.settings import telegram_settings
 from hermes.core.channel import Command, Door, Feed, Status
-from hermes.core.ids import DEFAULT_ISOLATION, Isolation, ReplyId, SessionKey, session_key
+from hermes.core.ids import DEFAULT_ISOLATION, Isolation, NodeId, ReplyId, SessionKey, session_key
 from hermes.core.messages import Address, Inbound, Media, Reply
 from hermes.core.step import Busy
 from hermes.core.store import Accepted, Store
@@ -100,6 +100,7 @@ def _made(api: BotApi, channel: TelegramChannel, store: Store, home: Path, words
         allowed=lambda inbound: channel.allows(inbound.address, inbound.sender.id),
         new_id=new_id,
         emit=lambda _signal: None,
+        node=NodeId("n"),
     )
 
     async def accept(inbound: Inbound) -> Accepted:
