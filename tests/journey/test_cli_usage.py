@@ -39,7 +39,7 @@ def test_with_nothing_piped_in_it_shows_the_first_steps(hermes: Program) -> None
         (["sesions"], "there is no command “hermes sesions”. Did you mean: hermes sessions"),
         (["zzz"], "there is no command “hermes zzz”. See: hermes --help"),
         (["sessions", "lst"], "Did you mean: hermes sessions list"),
-        (["gateway"], "there is no command “hermes gateway”"),
+        (["cron"], "there is no command “hermes cron”"),
         (["--frobnicate"], "there is no option --frobnicate"),
         (["sessions", "show"], "the following arguments are required: NAME"),
         (["chat", "-q"], "argument -q/--query: expected one argument"),
