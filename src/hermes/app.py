@@ -255,6 +255,7 @@ def serving(
             lanes=engine.lanes,
             pace=engine.delivery.pace,
             clock=parts.clock,
+            is_sure=engine.is_sure,
         ),
         manifests=manifests,
         media=parts.media,

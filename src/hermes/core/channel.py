@@ -90,7 +90,7 @@ class Feed(Protocol):
 
 
 ChannelState = Literal["connecting", "connected", "waiting", "down"]
-GatewayState = Literal["starting", "ready", "draining"]
+GatewayState = Literal["starting", "ready", "draining", "cut_off"]  # the last: from its store
 
 
 class ChannelStatus(Struct, frozen=True, kw_only=True):

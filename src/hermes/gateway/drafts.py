@@ -48,6 +48,7 @@ class Drafts:
     lanes: Lanes
     pace: Pace
     clock: Callable[[], float]
+    is_sure: Callable[[], bool]  # that the sessions here are still ours
     _closing: bool = False
     _sketches: dict[TurnId, Sketch] = field(default_factory=dict)
     _tasks: set["asyncio.Task[None]"] = field(default_factory=set)
@@ -130,6 +131,8 @@ class Drafts:
         text = sketch.heard[-CHARS_MAX:]
 
         async def act() -> None:
+            if not self.is_sure():
+                return
             if sketch.receipt:
                 await screen.redraft(sketch.address, sketch.receipt, text)
                 return

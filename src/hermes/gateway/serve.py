@@ -218,7 +218,7 @@ class Serving:
             accept=engine.accept,
             deliver=engine.deliver,
             watch=engine.hub.watch,
-            state=lambda: engine.present.state,
+            state=engine.state,
             status=engine.status,
             connected=lambda: None,
             polled=lambda: None,

@@ -9,7 +9,7 @@ from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
 
-from hermes.core.channel import Desk, Status
+from hermes.core.channel import Desk, GatewayState, Status
 from hermes.core.errors import Fenced, StoreFailed
 from hermes.core.ids import NodeId, SessionKey
 from hermes.core.messages import Inbound
@@ -25,6 +25,7 @@ from hermes.gateway.worker import Worker
 
 CLAIMS_MAX = 200
 AGAIN_S = 1.0
+SURE_BEATS = 2  # of the three that fit into a lease
 
 log = logging.getLogger("hermes.gateway")
 
@@ -42,6 +43,7 @@ class Gateway:
     present: Present
     outgoing: asyncio.Event = field(default_factory=asyncio.Event)
     failure: StoreFailed | None = None  # the last one that ended a session's work
+    seen_at: float = 0.0  # when we last heard that we are alive in the eyes of others
 
     async def accept(self, inbound: Inbound) -> Accepted:
         """Durable when this returns; the session moves on by itself then."""
@@ -63,6 +65,7 @@ class Gateway:
     async def joined(self, seat: str = "") -> AsyncIterator[None]:
         """Alive in the eyes of others for as long as the block runs."""
         await self.store.nodes.join(self.node, seat=seat)
+        self.seen_at = asyncio.get_running_loop().time()
         async with beside(keep_running("beat", self._beat)):
             yield
 
@@ -110,6 +113,14 @@ class Gateway:
         for lane in self.lanes.resting():
             if isinstance(lane.session.phase, Running) or lane.session.waiting:
                 self._wake(lane)
+
+    def is_sure(self) -> bool:
+        """Nobody can have taken our sessions yet. What is shown without a commit needs that."""
+        return asyncio.get_running_loop().time() - self.seen_at < SURE_BEATS * self.beat_s
+
+    def state(self) -> GatewayState:
+        state = self.present.state
+        return "cut_off" if state == "ready" and not self.is_sure() else state
 
     async def status(self) -> Status:
         running = sum(isinstance(lane.session.phase, Running) for lane in self.lanes.working())
@@ -167,5 +178,7 @@ class Gateway:
         alive = True
         while alive:
             await asyncio.sleep(self.beat_s)
+            began = asyncio.get_running_loop().time()
             alive = await self.store.nodes.beat(self.node)
+            self.seen_at = began
         raise Fenced(f"node {self.node} was taken for dead while it slept")
