@@ -174,6 +174,7 @@ def fences(operations: Sequence[Append | Rest]) -> Arrays:
 
 
 def appends(operations: Sequence[Append], shard: int) -> Arrays:
+    """What no operation has is not among the arrays, and its part not in the statement."""
     commits = [op.commit for op in operations]
     summaries = [commit.summary for commit in commits]
     numbered = list(enumerate(commits, start=1))
@@ -190,12 +191,14 @@ def appends(operations: Sequence[Append], shard: int) -> Arrays:
         "rows": Numbers.of([summary.rows for summary in summaries]),
         "taken": Numbers.of([summary.taken for summary in summaries]),
         "rests": Flags.of([commit.rests for commit in commits]),
-        "shard": shard,
+        **({"resting": True} if any(commit.rests for commit in commits) else {}),
+        **({"shard": shard} if any(summary.taken for summary in summaries) else {}),
         **_events(numbered),
         **_messages(numbered),
         **_replies(numbered),
         **_turns(numbered),
         **_conversations(operations),
+        **_titles(operations),
         **_homes(operations),
         **_snapshots(numbered),
     }
@@ -246,6 +249,8 @@ def noted(operations: Sequence[Noted]) -> Arrays:
 def _places(operations: Sequence[Accept]) -> Arrays:
     """For the directory: messages that say how people call their chat."""
     rows = [(n, op.inbound) for n, op in enumerate(operations, start=1) if op.inbound.place]
+    if not rows:
+        return {}
     return {
         "d_n": Numbers.of([n for n, _ in rows]),
         **_addresses("d", [inbound.address for _, inbound in rows]),
@@ -283,6 +288,8 @@ def _events(commits: Numbered) -> Arrays:
 
 def _messages(commits: Numbered) -> Arrays:
     rows = [(n, row) for n, commit in commits for row in commit.rows]
+    if not rows:
+        return {}
     return {
         "m_n": Numbers.of([n for n, _ in rows]),
         "m_session": Texts.of([row.session for _, row in rows]),
@@ -295,6 +302,8 @@ def _messages(commits: Numbered) -> Arrays:
 
 def _replies(commits: Numbered) -> Arrays:
     rows = [(n, commit.at, reply) for n, commit in commits for reply in commit.replies]
+    if not rows:
+        return {}
     return {
         "r_n": Numbers.of([n for n, _, _ in rows]),
         "r_id": Texts.of([reply.id for _, _, reply in rows]),
@@ -308,6 +317,8 @@ def _replies(commits: Numbered) -> Arrays:
 
 def _turns(commits: Numbered) -> Arrays:
     rows = [(n, turn) for n, commit in commits for turn in commit.turns]
+    if not rows:
+        return {}
     bases = {n: commit.base for n, commit in commits}
     return {
         "t_n": Numbers.of([n for n, _ in rows]),
@@ -324,24 +335,36 @@ def _turns(commits: Numbered) -> Arrays:
 
 
 def _conversations(operations: Sequence[Append]) -> Arrays:
-    """Those that begin, and the title of the one that was current before."""
-    numbered = list(enumerate(operations, start=1))
-    opened = [(n, op.lane, each) for n, op in numbered for each in op.opened]
-    titled = [(n, op.lane, op.title) for n, op in numbered if op.title is not None]
+    """Those that begin."""
+    rows = [(n, op.lane, each) for n, op in enumerate(operations, start=1) for each in op.opened]
+    if not rows:
+        return {}
     return {
-        "c_n": Numbers.of([n for n, _, _ in opened]),
-        "c_key": Texts.of([key for _, key, _ in opened]),
-        "c_id": Texts.of([conversation.id for _, _, conversation in opened]),
-        "c_at": Times.of([conversation.at for _, _, conversation in opened]),
-        "c_title": Texts.of([conversation.title for _, _, conversation in opened]),
-        "x_n": Numbers.of([n for n, _, _ in titled]),
-        "x_key": Texts.of([key for _, key, _ in titled]),
-        "x_title": Texts.of([title for _, _, title in titled]),
+        "c_n": Numbers.of([n for n, _, _ in rows]),
+        "c_key": Texts.of([key for _, key, _ in rows]),
+        "c_id": Texts.of([opened.id for _, _, opened in rows]),
+        "c_at": Times.of([opened.at for _, _, opened in rows]),
+        "c_title": Texts.of([opened.title for _, _, opened in rows]),
+    }
+
+
+def _titles(operations: Sequence[Append]) -> Arrays:
+    """Of the conversations that were current before."""
+    numbered = enumerate(operations, start=1)
+    rows = [(n, op.lane, op.title) for n, op in numbered if op.title is not None]
+    if not rows:
+        return {}
+    return {
+        "x_n": Numbers.of([n for n, _, _ in rows]),
+        "x_key": Texts.of([key for _, key, _ in rows]),
+        "x_title": Texts.of([title for _, _, title in rows]),
     }
 
 
 def _homes(operations: Sequence[Append]) -> Arrays:
     rows = [(n, op.lane, home) for n, op in enumerate(operations, start=1) for home in op.homes]
+    if not rows:
+        return {}
     return {
         "h_n": Numbers.of([n for n, _, _ in rows]),
         "h_i": Numbers.of([home.i for _, _, home in rows]),
@@ -353,6 +376,8 @@ def _homes(operations: Sequence[Append]) -> Arrays:
 
 def _snapshots(commits: Numbered) -> Arrays:
     rows = [(n, commit) for n, commit in commits if commit.snapshot]
+    if not rows:
+        return {}
     return {
         "p_n": Numbers.of([n for n, _ in rows]),
         "p_key": Texts.of([commit.key for _, commit in rows]),
