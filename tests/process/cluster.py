@@ -63,7 +63,7 @@ def worker(asked: Asked) -> Says:
     word = said.split()[-1]
     if asked.results:
         return Says(f"{word}: {asked.results[-1]}")
-    return Says(calls=(terminal(f"echo {word} >> {EFFECTS}; sleep 0.3"),))
+    return Says(calls=(terminal(f"echo {word} >> {EFFECTS}; sleep 0.6"),))
 
 
 def is_lost(answer: Answered) -> bool:

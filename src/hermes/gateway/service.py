@@ -175,10 +175,9 @@ class Gateway:
             log.warning("%s stays ours until the store can be written to: %s", key, failure)
 
     async def _beat(self) -> None:
-        alive = True
-        while alive:
+        while True:
             await asyncio.sleep(self.beat_s)
             began = asyncio.get_running_loop().time()
-            alive = await self.store.nodes.beat(self.node)
+            if not await self.store.nodes.beat(self.node):
+                raise Fenced(f"node {self.node} was taken for dead while it slept")
             self.seen_at = began
-        raise Fenced(f"node {self.node} was taken for dead while it slept")
