@@ -2,8 +2,8 @@
 
     python -m bench.unit MODEL_PORT FOLDER
 
-An HTTP exchange in (uvicorn, starlette) and one out (httpx2), their JSON read and written, and one
-commit in a batch with the others. Prints its port.
+An HTTP exchange in (uvicorn, starlette) and one out (the providers' own client), their JSON read
+and written, and one commit in a batch with the others. Prints its port.
 """
 
 import asyncio
@@ -12,7 +12,6 @@ import sys
 import time
 from pathlib import Path
 
-import httpx2
 import msgspec
 import uvicorn
 from starlette.applications import Starlette
@@ -22,6 +21,7 @@ from starlette.routing import Route
 
 from hermes.core.ids import MessageId, SessionId, session_key
 from hermes.core.messages import Address, Inbound, Person
+from hermes.providers.http import Client
 from hermes.stores.sqlite import open_sqlite
 
 PROMPT = "You are a personal assistant. " * 20
@@ -29,8 +29,8 @@ PROMPT = "You are a personal assistant. " * 20
 
 async def main(model: str, folder: Path) -> None:
     store = await open_sqlite(folder / "unit.db", clock=time.time)
-    limits = httpx2.Limits(max_connections=1)
-    idle: list[httpx2.AsyncClient] = []  # each with one connection, as the product's own
+    url, headers = f"http://127.0.0.1:{model}/v1", {"content-type": "application/json"}
+    http = Client(url, headers, proxies={}, connect_s=10.0, write_s=60.0)
     ids = iter(range(10**9))
 
     async def turn(request: Request) -> Response:
@@ -38,10 +38,8 @@ async def main(model: str, folder: Path) -> None:
         said = body["messages"][-1]["content"]
         lines = [{"role": "system", "content": PROMPT}, {"role": "user", "content": said}]
         asked = msgspec.json.encode({"model": "m", "messages": lines, "stream": True})
-        url = f"http://127.0.0.1:{model}/v1/chat/completions"
-        http = idle.pop() if idle else httpx2.AsyncClient(limits=limits, timeout=60.0, verify=False)
-        answer = (await http.post(url, content=asked)).content
-        idle.append(http)
+        async with http.exchange("POST", "/chat/completions", asked) as response:
+            answer = b"".join([piece async for piece in response])
         events = [msgspec.json.decode(line[6:]) for line in answer.split(b"\n\n")[:-2]]
         deltas = [event["choices"][0]["delta"] for event in events if event["choices"]]
         text = "".join(delta.get("content", "") for delta in deltas)
@@ -62,7 +60,9 @@ async def main(model: str, folder: Path) -> None:
     listening = socket.socket()
     listening.bind(("127.0.0.1", 0))
     app = Starlette(routes=[Route("/v1/chat/completions", turn, methods=["POST"])])
-    config = uvicorn.Config(app, log_config=None, access_log=False, lifespan="off")
+    config = uvicorn.Config(
+        app, http="httptools", log_config=None, access_log=False, lifespan="off"
+    )
     print(listening.getsockname()[1], flush=True)
     await uvicorn.Server(config).serve(sockets=[listening])
 

@@ -4,7 +4,6 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Final
 
-import httpx2
 import msgspec
 from msgspec import Struct
 from msgspec.structs import replace
@@ -13,6 +12,7 @@ from hermes.core.errors import Misconfigured, ProviderGarbled
 from hermes.providers.catalogue import ENTRIES, Entry, canonical, closest
 from hermes.providers.chain import Chain, Link
 from hermes.providers.failures import Whom
+from hermes.providers.route import BadURL, origin
 from hermes.providers.scripted import DEMO, Scripted, load_script
 from hermes.providers.served import ANTHROPIC_MESSAGES, OPENAI_CHAT, Served
 from hermes.providers.settings import ModelSettings
@@ -163,13 +163,12 @@ def _base_url(settings: ModelSettings, entry: Entry, at: str) -> str:
     if entry.protocol == "anthropic" and not url.endswith("/v1"):
         url += "/v1"
     try:
-        parsed = httpx2.URL(url)
-    except (httpx2.InvalidURL, ValueError):
-        parsed = httpx2.URL()
-    if parsed.scheme not in ("http", "https") or not parsed.host or parsed.userinfo:
+        origin(url)
+    except BadURL as bad:
+        shown = url.rpartition("@")[2]  # what stands before it may be a password
         raise Misconfigured(
-            f"{at}.base_url", f"“{parsed.host or url}” is no URL", "Write http://… or https://…"
-        )
+            f"{at}.base_url", f"“{shown}” is no URL", "Write http://… or https://…"
+        ) from bad
     return url
 
 

@@ -177,10 +177,14 @@ class OpenAIFold:
     def _choice(self, choice: _Choice) -> list[Glimpse]:
         delta = choice.delta or choice.message or _Delta()
         details = delta.reasoning_details or []
-        shown = delta.reasoning_content or delta.reasoning or _readable(details)
+        shown = (
+            delta.reasoning_content or delta.reasoning or (_readable(details) if details else "")
+        )
         glimpses = self._think(shown)
-        glimpses += self._content(delta.content)
-        glimpses += self._content(delta.refusal)
+        if delta.content:
+            glimpses += self._content(delta.content)
+        if delta.refusal:
+            glimpses += self._content(delta.refusal)
         self._merge_details(details)
         for call in delta.tool_calls or ():
             self._call(call)

@@ -29,15 +29,17 @@ class EventReader:
         self._first = True
 
     def feed(self, piece: bytes) -> list[ServerEvent]:
-        head, *rest = piece.split(b"\n")
-        self._keep(head)
-        events: list[ServerEvent] = []
-        for following in rest:
-            line = b"".join(self._tail)
+        lines = piece.split(b"\n")
+        if self._tail and len(lines) > 1:
+            self._tail.append(lines[0])
+            lines[0] = b"".join(self._tail)
             self._tail, self._tail_bytes = [], 0
-            if (event := self._line(line)) is not None:
-                events.append(event)
-            self._keep(following)
+        unfinished = lines.pop()
+        events = [event for line in lines if (event := self._line(line)) is not None]
+        if unfinished:
+            self._tail.append(unfinished)
+            self._tail_bytes += len(unfinished)
+            self._demand_room()
         return events
 
     def end(self) -> list[ServerEvent]:
@@ -46,29 +48,30 @@ class EventReader:
         last = self._dispatch()
         return [*found, last] if last is not None else found
 
-    def _keep(self, piece: bytes) -> None:
-        if piece:
-            self._tail.append(piece)
-            self._tail_bytes += len(piece)
+    def _demand_room(self) -> None:
         if self._tail_bytes + self._data_bytes > self._max:
             raise TooLong(f"an event of more than {self._max} bytes")
 
     def _line(self, line: bytes) -> ServerEvent | None:
-        line = line.removesuffix(b"\r")
+        if line.endswith(b"\r"):
+            line = line[:-1]
         if self._first:
             line, self._first = line.removeprefix(b"\xef\xbb\xbf"), False
         if not line:
             return self._dispatch()
         field, _, value = line.partition(b":")
-        value = value.removeprefix(b" ")
         if field == b"data":
+            value = value.removeprefix(b" ")
             self._data.append(value)
             self._data_bytes += len(value)
+            self._demand_room()
         elif field == b"event":
-            self._name = value.decode("utf-8", "replace")
+            self._name = value.removeprefix(b" ").decode("utf-8", "replace")
         return None
 
     def _dispatch(self) -> ServerEvent | None:
         name, data = self._name, self._data
         self._name, self._data, self._data_bytes = "", [], 0
-        return ServerEvent(name, b"\n".join(data)) if data else None
+        if not data:
+            return None
+        return ServerEvent(name, data[0] if len(data) == 1 else b"\n".join(data))

@@ -1,18 +1,17 @@
-"""HTTP to a model server: one client a provider, bounded in time and bytes. The only I/O here.
+"""Talk with a model server, bounded in time and bytes.
 
-What the bytes mean is a Fold's business (openai_fold, anthropic_fold); this file moves them.
+How the bytes travel is http's business, what they mean a Fold's (openai_fold, anthropic_fold).
 """
 
 import asyncio
 import contextlib
 import ipaddress
-import ssl
 import time
 from collections.abc import AsyncIterator, Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Final, Protocol
-
-import httpx2
+from urllib.parse import urlsplit
+from urllib.request import getproxies
 
 from hermes.core.errors import (
     ProviderFailed,
@@ -22,6 +21,16 @@ from hermes.core.errors import (
 )
 from hermes.core.signals import Glimpse, Watch
 from hermes.providers.failures import Whom, failure
+from hermes.providers.faults import (
+    Broken,
+    ConnectLate,
+    HttpFailed,
+    Stuck,
+    Unreachable,
+    Unsendable,
+)
+from hermes.providers.http import Client
+from hermes.providers.response import Response
 from hermes.providers.settings import Timeouts
 from hermes.providers.sse import EventReader, ServerEvent, TooLong
 
@@ -30,8 +39,6 @@ ERROR_BYTES_MAX: Final = 64 * 1024
 LISTING_BYTES_MAX: Final = 16 * 1024 * 1024
 EXCERPT_BYTES_MAX: Final = 200
 CONVERSATIONS_MAX: Final = 256  # at a time; more wait for their turn
-CONNECTIONS_IDLE_MAX: Final = 64
-CONNECTION_IDLE_S: Final = 60.0
 ERROR_S: Final = 2.0  # for the words behind a status that says no
 LISTING_S: Final = 30.0
 DRAIN_S: Final = 0.05  # for the last bytes of a finished answer, so that its connection is reused
@@ -71,8 +78,7 @@ class Wire:
         self.endpoint = endpoint
         self._clock = clock
         self._room = asyncio.Semaphore(CONVERSATIONS_MAX)
-        self._idle: list[httpx2.AsyncClient] = []
-        self._trust: ssl.SSLContext | None = None
+        self._made: Client | None = None
 
     async def converse(self, path: str, body: bytes, fold: Fold, watch: Watch) -> None:
         """Send `body` and feed the fold until it is finished or the server is."""
@@ -90,7 +96,7 @@ class Wire:
             raise ProviderSilent(self._late(fold, over)) from late
         except TooLong as long:
             raise ProviderGarbled(f"{self.endpoint.whom.name} sent {long}.") from long
-        except httpx2.HTTPError as broken:
+        except HttpFailed as broken:
             raise self._broken(broken) from broken
 
     async def fetch(self, path: str) -> bytes:
@@ -98,86 +104,65 @@ class Wire:
         try:
             async with (
                 asyncio.timeout(LISTING_S),
-                self._client() as client,
-                client.stream("GET", self._url(path)) as response,
+                self._client().exchange("GET", path) as response,
             ):
                 await self._demand_success(response)
-                return await _bounded(response, LISTING_BYTES_MAX)
+                return b"".join([piece async for piece in Counted(response, LISTING_BYTES_MAX)])
         except TimeoutError as late:
             name = self.endpoint.whom.name
             raise ProviderSilent(f"{name} gave no listing within {LISTING_S:g} s.") from late
         except TooLong as long:
             raise ProviderGarbled(f"{self.endpoint.whom.name} sent {long}.") from long
-        except httpx2.HTTPError as broken:
+        except HttpFailed as broken:
             raise self._broken(broken) from broken
 
     async def aclose(self) -> None:
-        idle, self._idle = self._idle, []
-        for client in idle:
-            await client.aclose()
+        if self._made is not None:
+            self._made.close()
+            await asyncio.sleep(0)  # the sockets close in the loop's next round
 
     async def _exchange(self, path: str, body: bytes, listener: "Listener") -> None:
-        async with (
-            self._client() as client,
-            client.stream("POST", self._url(path), content=body) as response,
-        ):
+        async with self._client().exchange("POST", path, body) as response:
             await self._demand_success(response)
-            pieces = _counted(response, ANSWER_BYTES_MAX)
+            pieces = Counted(response, ANSWER_BYTES_MAX)
             head = await _head(pieces)
             if head.lstrip().startswith(b"{"):
                 listener.whole(head + b"".join([piece async for piece in pieces]))
                 return
             await listener.listen(head, pieces)
             if listener.fold.finished:
-                await _drain(pieces)
+                await _drain(response, pieces)
             elif not listener.heard:
                 excerpt = head[:EXCERPT_BYTES_MAX].decode("utf-8", "replace")
                 raise ProviderGarbled(self._foreign(excerpt))
 
-    async def _demand_success(self, response: httpx2.Response) -> None:
-        if response.is_success:
+    async def _demand_success(self, response: Response) -> None:
+        if 200 <= response.status < 300:
+            if response.encoding:
+                raise Broken(f"compressed with {response.encoding}, which nobody asked for")
             return
         body = b""
-        with contextlib.suppress(httpx2.HTTPError, TimeoutError):  # the status says enough
+        with contextlib.suppress(HttpFailed, TimeoutError):  # the status says enough
             async with asyncio.timeout(ERROR_S):
-                async for piece in response.aiter_bytes():
+                async for piece in response:
                     body += piece
                     if len(body) >= ERROR_BYTES_MAX:
                         break
         whom, now = self.endpoint.whom, self._clock()
-        raise failure(whom, response.status_code, response.headers, body, now=now)
+        said = b"" if response.encoding else body
+        raise failure(whom, response.status, response.headers, said, now=now)
 
-    @contextlib.asynccontextmanager
-    async def _client(self) -> AsyncIterator[httpx2.AsyncClient]:
-        """One that nobody else uses, the last used first. A shared pool looks at each of its
-        connections for each request: with 64 of them that was a quarter of a turn's work."""
-        client = self._idle.pop() if self._idle else self._made()
-        try:
-            yield client
-        finally:
-            if len(self._idle) < CONNECTIONS_IDLE_MAX:
-                self._idle.append(client)
-            else:
-                await client.aclose()
-
-    def _made(self) -> httpx2.AsyncClient:
-        waits = self.endpoint.timeouts
-        if self._trust is None:  # certificates are read for TLS only, and once: they cost 30 ms
-            secure = not self.endpoint.base_url.startswith("http://")
-            self._trust = httpx2.create_ssl_context(verify=secure)
-        return httpx2.AsyncClient(
-            headers=dict(self.endpoint.headers),
-            timeout=httpx2.Timeout(
-                connect=waits.connect_s, read=None, write=waits.silence_s, pool=waits.connect_s
-            ),
-            limits=httpx2.Limits(max_connections=1, keepalive_expiry=CONNECTION_IDLE_S),
-            follow_redirects=False,  # a redirect would carry the key to another host
-            trust_env=not is_loopback(self.endpoint.base_url),
-            verify=self._trust,
-        )
-
-    def _url(self, path: str) -> str:
-        return self.endpoint.base_url.rstrip("/") + path
+    def _client(self) -> Client:
+        if self._made is None:
+            endpoint = self.endpoint
+            self._made = Client(
+                endpoint.base_url,
+                endpoint.headers,
+                proxies={} if is_loopback(endpoint.base_url) else getproxies(),
+                connect_s=endpoint.timeouts.connect_s,
+                write_s=endpoint.timeouts.silence_s,
+            )
+        return self._made
 
     def _late(self, fold: Fold, over: float) -> str:
         whom, waits = self.endpoint.whom, self.endpoint.timeouts
@@ -195,24 +180,24 @@ class Wire:
         shown = whom.line(excerpt) or "nothing"
         return f"{whom.name} did not answer in its protocol but with: {shown} ({whom.url})."
 
-    def _broken(self, broken: httpx2.HTTPError) -> ProviderFailed:
+    def _broken(self, broken: HttpFailed) -> ProviderFailed:
         whom = self.endpoint.whom
         why = whom.line(str(broken)) or type(broken).__name__
         match broken:
-            case httpx2.ConnectTimeout():
+            case ConnectLate():
                 limit = self.endpoint.timeouts.connect_s
                 return ProviderSilent(
                     f"{whom.name}: no connection to {whom.url} within {limit:g} s. "
                     "Check the network and model.base_url."
                 )
-            case httpx2.ConnectError() | httpx2.ProxyError():
+            case Unreachable():
                 return ProviderSilent(
                     f"{whom.name}: cannot connect to {whom.url} ({why}). "
                     "Check that the server runs, the network and model.base_url."
                 )
-            case httpx2.TimeoutException():
+            case Stuck():
                 return ProviderSilent(f"{whom.name}: {whom.url} does not take the request ({why}).")
-            case httpx2.UnsupportedProtocol() | httpx2.LocalProtocolError():
+            case Unsendable():
                 return ProviderRefused(
                     f"{whom.name}: the request cannot be sent ({why}). Check model.base_url."
                 )
@@ -267,28 +252,35 @@ class Listener:
             self._watch(glimpse)
 
 
+class Counted:
+    """The body of a response, up to a limit. A generator that is left in the middle would cost a
+    task to end it, and most answers are left before their last byte."""
+
+    def __init__(self, response: Response, limit: int) -> None:
+        self._response = response
+        self._limit = limit
+        self._total = 0
+
+    def __aiter__(self) -> AsyncIterator[bytes]:
+        return self
+
+    async def __anext__(self) -> bytes:
+        piece = await anext(self._response)
+        self._total += len(piece)
+        if self._total > self._limit:
+            raise TooLong(f"an answer of more than {self._limit} bytes")
+        return piece
+
+
 def is_loopback(url: str) -> bool:
     """Our own machine: asked directly, whatever the environment says about proxies."""
-    host = httpx2.URL(url).host
+    host = urlsplit(url).hostname or ""
     if host == "localhost":
         return True
     try:
         return ipaddress.ip_address(host).is_loopback
     except ValueError:
         return False
-
-
-async def _counted(response: httpx2.Response, limit: int) -> AsyncIterator[bytes]:
-    total = 0
-    async for piece in response.aiter_bytes():
-        total += len(piece)
-        if total > limit:
-            raise TooLong(f"an answer of more than {limit} bytes")
-        yield piece
-
-
-async def _bounded(response: httpx2.Response, limit: int) -> bytes:
-    return b"".join([piece async for piece in _counted(response, limit)])
 
 
 async def _head(pieces: AsyncIterator[bytes]) -> bytes:
@@ -301,8 +293,10 @@ async def _head(pieces: AsyncIterator[bytes]) -> bytes:
     return head
 
 
-async def _drain(pieces: AsyncIterator[bytes]) -> None:
-    with contextlib.suppress(TimeoutError, httpx2.HTTPError, TooLong):
+async def _drain(response: Response, pieces: AsyncIterator[bytes]) -> None:
+    if response.whole:
+        return
+    with contextlib.suppress(TimeoutError, HttpFailed, TooLong):
         async with asyncio.timeout(DRAIN_S):
             async for _ in pieces:
                 pass

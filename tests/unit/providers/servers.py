@@ -3,6 +3,7 @@
 import asyncio
 import contextlib
 import json
+import ssl
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from types import TracebackType
@@ -31,13 +32,16 @@ class Server:
     """The nth request gets the nth play, and the last one from then on."""
 
     plays: Sequence[Play]
+    tls: ssl.SSLContext | None = None
+    host: str = "127.0.0.1"
     taken: list[Taken] = field(default_factory=list)
     connections: int = 0
     asked: asyncio.Event = field(default_factory=asyncio.Event)
     gone: asyncio.Event = field(default_factory=asyncio.Event)
 
     async def __aenter__(self) -> "Server":
-        self._server = await asyncio.start_server(self._serve, "127.0.0.1", 0)
+        self._server = await asyncio.start_server(self._serve, self.host, 0, ssl=self.tls)
+        self.port: int = self._server.sockets[0].getsockname()[1]
         self._tasks: set[asyncio.Task[None]] = set()
         return self
 
@@ -55,7 +59,9 @@ class Server:
 
     @property
     def url(self) -> str:
-        return f"http://127.0.0.1:{self._server.sockets[0].getsockname()[1]}/v1"
+        name = "localhost" if self.tls is not None else self.host
+        place = f"[{name}]" if ":" in name else name
+        return f"http{'s' if self.tls is not None else ''}://{place}:{self.port}/v1"
 
     async def _serve(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         task = asyncio.current_task()

@@ -202,9 +202,9 @@ def test_the_catalogue_and_the_script_need_no_http_and_the_rest_little_else() ->
         return {name for name in done.stdout.split() if not name.startswith(("_", "site"))}
 
     light = loaded("hermes.providers.catalogue, hermes.providers.scripted, hermes.providers.chain")
-    assert "httpx2" not in light
+    assert "httptools" not in light
     heavy = loaded("hermes.providers.build") - light
-    assert heavy <= {"httpx2", "idna", "typing_extensions", "truststore"}
+    assert heavy <= {"httptools", "cython_runtime", "truststore"}
 
 
 def test_each_provider_is_in_the_documentation() -> None:

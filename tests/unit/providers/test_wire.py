@@ -8,7 +8,7 @@ from collections.abc import AsyncIterator
 
 import pytest
 
-from hermes.core.errors import ProviderGarbled, ProviderRefused, ProviderSilent
+from hermes.core.errors import ProviderBusy, ProviderGarbled, ProviderRefused, ProviderSilent
 from hermes.core.ports import Answer
 from hermes.core.signals import TextDelta
 from hermes.providers import wire
@@ -214,9 +214,14 @@ async def test_what_is_no_http_at_all_is_garbled() -> None:
             await ask([raw, DROP])
 
 
-async def test_a_compressed_answer_that_is_not_compressed_is_garbled() -> None:
-    with pytest.raises(ProviderGarbled):
+async def test_a_compressed_answer_is_garbled_and_says_so() -> None:
+    with pytest.raises(ProviderGarbled, match="compressed with gzip, which nobody asked for"):
         await ask([plain(b"{}", content_encoding="gzip")])
+
+
+async def test_a_compressed_complaint_is_not_shown_to_anybody() -> None:
+    with pytest.raises(ProviderBusy, match="answered 500: no reason given"):
+        await ask([plain(b"\x1f\x8b", 500, content_encoding="gzip")])
 
 
 async def test_an_event_without_end_is_refused() -> None:
