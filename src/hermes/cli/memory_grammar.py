@@ -1,0 +1,180 @@
+"""The words of `hermes memory …`: what they take, and what --help says of them."""
+
+from argparse import ArgumentParser, Namespace
+
+from hermes.cli.command import Command, Shown
+
+LIMIT, LIMIT_MAX = 20, 10_000
+TARGETS = ("memory", "user", "person")
+
+
+class Show(Shown):
+    target: str | None
+
+
+class Add(Namespace):
+    text: list[str]
+    target: str
+
+
+class Replace(Namespace):
+    entry: str
+    text: list[str]
+
+
+class Remove(Namespace):
+    entry: list[str]
+
+
+class History(Shown):
+    target: str | None
+    limit: int
+
+
+class Diff(Shown):
+    version: int
+
+
+class Undo(Namespace):
+    version: int | None
+
+
+class Proposals(Shown):
+    """Nothing more."""
+
+
+class Decide(Namespace):
+    proposal: list[str]
+
+
+class Approve(Decide):
+    """A yes."""
+
+
+class Reject(Decide):
+    """A no."""
+
+
+def _json(parser: ArgumentParser) -> None:
+    parser.add_argument("--json", action="store_true", help="print one JSON document")
+
+
+def _show(parser: ArgumentParser) -> None:
+    parser.add_argument("--target", choices=TARGETS, help="only this file")
+    _json(parser)
+
+
+def _add(parser: ArgumentParser) -> None:
+    parser.add_argument("text", nargs="+", metavar="TEXT", help="one fact, in a sentence or two")
+    parser.add_argument("--target", choices=TARGETS, default="memory", help="default: memory")
+
+
+def _replace(parser: ArgumentParser) -> None:
+    parser.add_argument("entry", metavar="ENTRY", help="its id, or words that are only in it")
+    parser.add_argument("text", nargs="+", metavar="TEXT", help="what it says from now on")
+
+
+def _remove(parser: ArgumentParser) -> None:
+    help_ = "its id, or words that are only in it"
+    parser.add_argument("entry", nargs="+", metavar="ENTRY", help=help_)
+
+
+def _history(parser: ArgumentParser) -> None:
+    parser.add_argument("--target", choices=TARGETS, help="only changes of this file")
+    help_ = f"how many versions (default: {LIMIT})"
+    parser.add_argument("-n", "--limit", type=_count, default=LIMIT, metavar="N", help=help_)
+    _json(parser)
+
+
+def _diff(parser: ArgumentParser) -> None:
+    help_ = "the number of a version (see: hermes memory history)"
+    parser.add_argument("version", type=int, metavar="VERSION", help=help_)
+    _json(parser)
+
+
+def _undo(parser: ArgumentParser) -> None:
+    help_ = "which one; default: the latest that has not been taken back"
+    parser.add_argument("version", type=int, nargs="?", metavar="VERSION", help=help_)
+
+
+def _decide(parser: ArgumentParser) -> None:
+    help_ = "its id (see: hermes memory proposals)"
+    parser.add_argument("proposal", nargs="+", metavar="ID", help=help_)
+
+
+def _count(text: str) -> int:
+    number = int(text)
+    if not 1 <= number <= LIMIT_MAX:
+        raise ValueError(text)
+    return number
+
+
+_count.__name__ = f"number from 1 to {LIMIT_MAX}"  # argparse says: invalid … value
+
+SHOW = Command(
+    words=("memory", "show"),
+    summary="Print what is kept, and the files to edit",
+    given=Show,
+    arguments=_show,
+)
+ADD = Command(
+    words=("memory", "add"),
+    summary="Keep a fact",
+    given=Add,
+    arguments=_add,
+    more="""examples:
+  hermes memory add "The staging server is called omega."
+  hermes memory add --target user "Prefers short answers."
+
+You may as well edit the files themselves, at any time: see hermes memory show.""",
+)
+REPLACE = Command(
+    words=("memory", "replace"),
+    summary="Let an entry say something else",
+    given=Replace,
+    arguments=_replace,
+)
+REMOVE = Command(
+    words=("memory", "remove"),
+    summary="Keep an entry no longer; undo brings it back",
+    given=Remove,
+    arguments=_remove,
+)
+HISTORY = Command(
+    words=("memory", "history"),
+    summary="List every change, the latest first",
+    given=History,
+    arguments=_history,
+)
+DIFF = Command(
+    words=("memory", "diff"),
+    summary="Show what a version changed",
+    given=Diff,
+    arguments=_diff,
+)
+UNDO = Command(
+    words=("memory", "undo"),
+    summary="Take back the latest change, or a given one",
+    given=Undo,
+    arguments=_undo,
+    more="Once more, and it goes further back. An undo is a version, too: undo it by its number.",
+)
+PROPOSALS = Command(
+    words=("memory", "proposals"),
+    summary="List changes that wait for your word",
+    given=Proposals,
+    arguments=_json,
+)
+APPROVE = Command(
+    words=("memory", "approve"),
+    summary="Apply a proposal",
+    given=Approve,
+    arguments=_decide,
+)
+REJECT = Command(
+    words=("memory", "reject"),
+    summary="Drop a proposal",
+    given=Reject,
+    arguments=_decide,
+)
+MEMORY = (SHOW, ADD, REPLACE, REMOVE, HISTORY, DIFF, UNDO, PROPOSALS, APPROVE, REJECT)

@@ -1,0 +1,1 @@
+"""What Hermes remembers between conversations: plain files, with a history beside them."""
