@@ -1,0 +1,233 @@
+"""`/skills`, and `/<skill>` for each of them: instructions that a person asks for by name.
+
+A skill becomes a message of the same person, in the same commit as the command: after a crash
+it is there once, and it waits, interrupts or steers as any message does.
+"""
+
+import asyncio
+from collections.abc import Callable, Iterator, Mapping
+from typing import TypeVar
+
+from msgspec.structs import replace
+
+from hermes.commands.elsewhere import by_owner
+from hermes.commands.words import counted, first_words
+from hermes.core.channel import Command, Desk, Obeyed, Order
+from hermes.core.errors import Rejected
+from hermes.core.events import MessageReceived
+from hermes.core.ids import MessageId
+from hermes.core.messages import Reply
+from hermes.core.rules import Busy
+from hermes.core.session import ref
+from hermes.views.skills import Proposal, SkillShelf
+
+DIFF_CHARS_MAX = 6_000
+LINE_CHARS_MAX = 90
+OWNER_ONLY = "Only the owner decides about skills: in a chat with me alone, or at the terminal."
+USAGE = (
+    "/skills lists them. /skills view NAME, /skills run NAME [TEXT] (or just /NAME [TEXT]), "
+    "/skills diff|approve|reject PROPOSAL, /skills undo|disable|enable NAME."
+)
+WORDS = {
+    "person": "yours",
+    "installed": "installed",
+    "agent": "by the agent",
+    "builtin": "built in",
+}
+T = TypeVar("T")
+Known = Mapping[str, Command]
+
+
+def skills_command(shelf: SkillShelf) -> Command:
+    async def look(order: Order, _desk: Desk) -> Obeyed:
+        return await asyncio.to_thread(_skills, shelf, order)
+
+    return Command(
+        name="/skills",
+        busy=Busy.NOW,
+        summary="List skills, use one, and decide about what the agent proposes",
+        look=look,
+        argument="[run|view|diff|approve|reject|undo|disable|enable NAME]",
+    )
+
+
+def skill_command(shelf: SkillShelf, name: str, summary: str = "") -> Command:
+    async def look(order: Order, _desk: Desk) -> Obeyed:
+        return await asyncio.to_thread(_run, shelf, order, name, order.argument)
+
+    return Command(
+        name=f"/{name}",
+        busy=Busy.NOW,
+        summary=summary or f"Use the skill {name}",
+        look=look,
+        argument="[TEXT]",
+    )
+
+
+def declared(shelf: SkillShelf, taken: Known) -> tuple[Command, ...]:
+    """A command for each skill that can be used now, for lists of commands. A skill that is named
+    like a command is used with /skills run."""
+    rows = [row for row in shelf.rows() if row.state == "on" and f"/{row.name}" not in taken]
+    return tuple(skill_command(shelf, row.name, _summary(row.description)) for row in rows)
+
+
+class LiveCommands(Mapping[str, T]):
+    """Fixed commands, and one for each skill of the moment: a new skill works at once.
+
+    The shelf is looked at only for a word that no fixed command has, and nothing is read then but
+    names. `/daily_brief` is /daily-brief, for platforms where a command has no hyphen.
+    """
+
+    def __init__(self, fixed: Mapping[str, T], shelf: SkillShelf, made: Callable[[str], T]) -> None:
+        self._fixed = fixed
+        self._shelf = shelf
+        self._made = made
+
+    def __getitem__(self, key: str) -> T:
+        if key in self._fixed:
+            return self._fixed[key]
+        name = key.removeprefix("/").replace("_", "-")
+        if not key.startswith("/") or not name or name not in self._shelf.names():
+            raise KeyError(key)
+        return self._made(name)
+
+    def __iter__(self) -> Iterator[str]:
+        yield from self._fixed
+        yield from (f"/{n}" for n in sorted(self._shelf.names()) if f"/{n}" not in self._fixed)
+
+    def __len__(self) -> int:
+        return sum(1 for _ in self)
+
+
+def live_commands(fixed: Known, shelf: SkillShelf) -> Known:
+    return LiveCommands(fixed, shelf, lambda name: skill_command(shelf, name))
+
+
+def live_busy(fixed: Known, shelf: SkillShelf) -> Mapping[str, Busy]:
+    """The same for the rules of a decision."""
+    busy = {name: command.busy for name, command in fixed.items()}
+    return LiveCommands(busy, shelf, lambda _name: Busy.NOW)
+
+
+def _skills(shelf: SkillShelf, order: Order) -> Obeyed:
+    word, _, rest = order.argument.partition(" ")
+    name, _, text = rest.strip().partition(" ")
+    match word.lower():
+        case "" | "list":
+            return _said(order, _listed(shelf))
+        case "proposals":
+            return _said(order, "\n".join(_waiting(shelf)) or "Nothing waits for a decision.")
+        case "run" if name:
+            return _run(shelf, order, name.removeprefix("/"), text.strip())
+        case "view" if name:
+            return _said(order, _cut(shelf.text(name)))
+        case "diff" if name:
+            return _diff(shelf, order, name)
+        case "approve" | "reject" | "undo" | "disable" | "enable" if name:
+            return _decided(shelf, order, word.lower(), name)
+        case _:
+            return _said(order, USAGE)
+
+
+def _run(shelf: SkillShelf, order: Order, name: str, text: str) -> Obeyed:
+    """Raises Rejected, with a sentence for the person."""
+    instructions = shelf.text(name)
+    shelf.used(name, ref(order.inbound))
+    asked = f"Use the skill {name}: {text}" if text else f"Use the skill {name}."
+    said = replace(
+        order.inbound,
+        id=MessageId(f"{order.inbound.id}/skill"),
+        text=f"{asked}\n\n<skill name={name!r}>\n{instructions.strip()}\n</skill>",
+        before=(),
+    )
+    return Obeyed(events=(MessageReceived(said, order.session.id),))
+
+
+def _listed(shelf: SkillShelf) -> str:
+    rows = [row for row in shelf.rows() if row.state != "hidden"]
+    lines = [
+        f"/{row.name} ({WORDS[row.source]}): {first_words(row.description, LINE_CHARS_MAX)}"
+        for row in rows
+        if row.state == "on"
+    ]
+    off = [row.name for row in rows if row.state == "disabled"]
+    refused = [f"{row.name} is not loaded: {row.problem}" for row in rows if row.state == "refused"]
+    if off:
+        lines.append(f"Disabled: {', '.join(off)}")
+    waiting = _waiting(shelf)
+    return "\n".join([*(lines or ["There are no skills."]), *refused, *waiting])
+
+
+def _waiting(shelf: SkillShelf) -> list[str]:
+    proposals = shelf.proposals.waiting()
+    if not proposals:
+        return []
+    head = f"{counted(len(proposals), 'proposal')} of the agent (/skills diff ID shows it):"
+    return [head, *map(_proposal, proposals)]
+
+
+def _proposal(proposal: Proposal) -> str:
+    tainted = ", after reading somebody else's words" * proposal.untrusted
+    return f"- {proposal.id}: {proposal.action} {proposal.name}{tainted}: {proposal.why}"
+
+
+def _diff(shelf: SkillShelf, order: Order, named: str) -> Obeyed:
+    try:
+        proposal = shelf.proposals.found(named)
+    except Rejected:
+        return _said(order, _fenced(shelf.difference(named)))
+    advice = [
+        f"! {finding.rule} in {finding.file}, line {finding.line}: {finding.text}"
+        for finding in shelf.proposals.advice(proposal)
+        if finding.grave
+    ]
+    lines = [_proposal(proposal), *advice, _fenced(shelf.proposals.difference(proposal))]
+    reply = order.reply("\n".join(lines))
+    if proposal.state == "waiting":
+        yes, no = f"/skills approve {proposal.id}", f"/skills reject {proposal.id}"
+        reply = replace(reply, buttons=(("Approve", yes), ("Reject", no)))
+    return Obeyed(replies=(reply,))
+
+
+def _decided(shelf: SkillShelf, order: Order, word: str, name: str) -> Obeyed:
+    if not _may_decide(order):
+        return _said(order, OWNER_ONLY)
+    match word:
+        case "approve":
+            made = shelf.proposals.approve(name)
+            text = (
+                f"{made.name} is in force ({made.digest[:12]}). /skills undo {made.name} undoes it."
+            )
+        case "reject":
+            text = f"Rejected: {shelf.proposals.reject(name).name}."
+        case "undo":
+            text = shelf.undo(name, ref(order.inbound)) + "."
+        case _:
+            shelf.switch(name, on=word == "enable")
+            text = f"{name} is {word}d."
+    return _said(order, text)
+
+
+def _may_decide(order: Order) -> bool:
+    """Whoever is alone with the agent can make it do anything; in a group nobody knows who."""
+    lane = order.session.key.split(":")[2:4]
+    return by_owner(order) or lane == [order.inbound.address.platform, "dm"]
+
+
+def _said(order: Order, text: str) -> Obeyed:
+    reply: Reply = order.reply(text)
+    return Obeyed(replies=(reply,))
+
+
+def _summary(description: str) -> str:
+    return first_words(description.split(". ", 1)[0].rstrip("."), LINE_CHARS_MAX)
+
+
+def _fenced(diff: str) -> str:
+    return f"```diff\n{_cut(diff).rstrip()}\n```" if diff else "Nothing differs."
+
+
+def _cut(text: str) -> str:
+    if len(text) <= DIFF_CHARS_MAX:
+        return text
+    return f"{text[:DIFF_CHARS_MAX]}\n… (the rest: hermes skills view or diff, at the terminal)"

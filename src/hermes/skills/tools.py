@@ -1,0 +1,229 @@
+"""`skills_list`, `skill_view`, `skill_manage`: how the agent uses skills and proposes changes."""
+
+import asyncio
+from collections.abc import Callable
+from typing import Literal, TypeVar
+
+import msgspec
+from msgspec import Struct
+
+from hermes.core.errors import Rejected, StoreFailed, ToolFailed
+from hermes.core.messages import Effect
+from hermes.core.ports import Bench, Tool, ToolResult, ToolSpec
+from hermes.skills.drafting import Change, Draft, drafted
+from hermes.skills.form import BYTE_ORDER_MARK, FILE
+from hermes.skills.proposals import Proposals
+from hermes.skills.shelf import Shelf
+from hermes.views.skills import Proposal, SkillRow
+
+ROWS_MAX = 200
+FILES_MAX = 20
+UNTRUSTED = "untrusted"
+T = TypeVar("T")
+A = TypeVar("A", bound=Struct)
+
+LIST_SPEC = ToolSpec(
+    name="skills_list",
+    description="List all skills, or those with these words in them.",
+    parameters='{"type":"object","properties":{"words":{"type":"string"}}}',
+)
+VIEW_SPEC = ToolSpec(
+    name="skill_view",
+    description="Read a skill's instructions, or one of its files.",
+    parameters=(
+        '{"type":"object","properties":{"name":{"type":"string"},"file":{"type":"string"}},'
+        '"required":["name"]}'
+    ),
+)
+MANAGE_SPEC = ToolSpec(
+    name="skill_manage",
+    description=(
+        "Propose a new skill (create: name, description, instructions) or a better one (improve: "
+        "what to replace; patch: old and new text in a file). The owner decides; say that you "
+        "proposed it."
+    ),
+    parameters=(
+        '{"type":"object","properties":{"action":{"enum":["create","improve","patch"]},'
+        '"name":{"type":"string"},"why":{"type":"string"},"description":{"type":"string"},'
+        '"instructions":{"type":"string"},"files":{"type":"object",'
+        '"additionalProperties":{"type":"string"}},"file":{"type":"string"},'
+        '"old":{"type":"string"},"new":{"type":"string"}},"required":["action","name","why"]}'
+    ),
+)
+
+
+class ListArguments(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    words: str = ""
+
+
+class ViewArguments(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    name: str
+    file: str = ""
+
+
+class ManageArguments(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    action: Literal["create", "improve", "patch"]
+    name: str
+    why: str
+    description: str = ""
+    instructions: str = ""
+    files: dict[str, str] = {}
+    file: str = FILE
+    old: str = ""
+    new: str = ""
+
+
+def skill_tools(shelf: Shelf, *, agent_writes: Literal["propose", "apply"]) -> tuple[Tool, ...]:
+    """Their order is part of the prompt's prefix."""
+
+    async def listed(bench: Bench) -> ToolResult:
+        arguments = _parsed(ListArguments, bench.call.arguments)
+        return await _done(lambda: _listed(shelf, arguments))
+
+    async def viewed(bench: Bench) -> ToolResult:
+        arguments = _parsed(ViewArguments, bench.call.arguments)
+        return await _done(lambda: _viewed(shelf, arguments, str(bench.call.id)))
+
+    async def managed(bench: Bench) -> ToolResult:
+        arguments = _parsed(ManageArguments, bench.call.arguments)
+        applies = agent_writes == "apply"
+        return await _done(lambda: _managed(shelf.proposals, arguments, bench, applies=applies))
+
+    read, idempotent = lambda _text: Effect.READ, lambda _text: Effect.IDEMPOTENT
+    return (
+        Tool(spec=LIST_SPEC, check=_check(ListArguments), effect=read, run=listed, reviews=True),
+        Tool(spec=VIEW_SPEC, check=_check(ViewArguments), effect=read, run=viewed, reviews=True),
+        Tool(
+            spec=MANAGE_SPEC,
+            check=_check_managed,
+            effect=idempotent,
+            run=managed,
+            reviews=True,
+        ),
+    )
+
+
+def _parsed(shape: type[A], text: str) -> A:
+    """Raises ToolFailed with a sentence that the model can act on."""
+    try:
+        return msgspec.json.decode(text.strip() or "{}", type=shape, strict=False)
+    except msgspec.MsgspecError as wrong:
+        known = ", ".join(field.name for field in msgspec.structs.fields(shape))
+        said = str(wrong).replace("`$.", "`")
+        raise ToolFailed(f"Wrong arguments: {said}. Known are: {known}.") from wrong
+
+
+def _check(shape: type[A]) -> Callable[[str], str]:
+    def check(text: str) -> str:
+        try:
+            _parsed(shape, text)
+        except ToolFailed as wrong:
+            return str(wrong)
+        return ""
+
+    return check
+
+
+def _check_managed(text: str) -> str:
+    wrong = _check(ManageArguments)(text)
+    if wrong:
+        return wrong
+    arguments = _parsed(ManageArguments, text)
+    if not arguments.why.strip():
+        return "why: say in a sentence why the owner should want this."
+    if len(arguments.files) > FILES_MAX:
+        return f"files: at most {FILES_MAX} at a time."
+    match arguments.action:
+        case "create" if not (arguments.description.strip() and arguments.instructions.strip()):
+            return "create: give description and instructions."
+        case "improve" if not (arguments.description or arguments.instructions or arguments.files):
+            return "improve: give what to replace: description, instructions or files."
+        case "patch" if not arguments.old or arguments.old == arguments.new:
+            return "patch: give old, as it stands in the file, and new, which differs from it."
+        case _:
+            return ""
+
+
+async def _done(work: Callable[[], str]) -> ToolResult:
+    """Files are touched beside the loop."""
+    try:
+        return ToolResult(text=await asyncio.to_thread(work))
+    except (Rejected, StoreFailed) as refused:
+        raise ToolFailed(f"{str(refused).removesuffix('.')}.") from refused
+
+
+def _listed(shelf: Shelf, arguments: ListArguments) -> str:
+    words = arguments.words.lower().split()
+    rows = [row for row in shelf.rows() if row.state == "on" and _fits(row, words)]
+    if not rows:
+        return "There is no such skill." if words else "There are no skills."
+    lines = [f"- {row.name} ({row.source}): {row.description}" for row in rows[:ROWS_MAX]]
+    if len(rows) > ROWS_MAX:
+        lines.append(f"… and {len(rows) - ROWS_MAX} more; give words.")
+    return "\n".join(lines)
+
+
+def _fits(row: SkillRow, words: list[str]) -> bool:
+    return all(word in f"{row.name} {row.description}".lower() for word in words)
+
+
+def _viewed(shelf: Shelf, arguments: ViewArguments, call: str) -> str:
+    text = shelf.text(arguments.name, arguments.file)
+    if not arguments.file:
+        shelf.used(arguments.name, call)
+    return text.removeprefix(BYTE_ORDER_MARK)
+
+
+def _managed(
+    proposals: Proposals, arguments: ManageArguments, bench: Bench, *, applies: bool
+) -> str:
+    made = proposals.made(str(bench.call.id))
+    if made is not None and made.state != "waiting":
+        return _told(made)
+    change = Change(
+        action=arguments.action,
+        name=arguments.name,
+        description=arguments.description,
+        instructions=arguments.instructions,
+        files=arguments.files,
+        file=arguments.file,
+        old=arguments.old,
+        new=arguments.new,
+    )
+    draft = drafted(proposals, change) if made is None else None
+    if draft is not None:
+        made = proposals.make(
+            draft.tree,
+            call=str(bench.call.id),
+            action=draft.action,
+            why=arguments.why,
+            session=str(bench.session),
+            untrusted=UNTRUSTED in bench.labels,
+        )
+    assert made is not None, "it was made before, or just now"
+    if applies and _may_apply(proposals, made, draft):
+        made = proposals.approve(made.id)
+    return _told(made)
+
+
+def _may_apply(proposals: Proposals, made: Proposal, draft: Draft | None) -> bool:
+    """By itself only what is the agent's own, from a conversation without a stranger's words."""
+    if made.untrusted or made.action == "copy":
+        return False
+    if any(finding.grave for finding in proposals.advice(made)):
+        return False
+    return draft is None or draft.is_free
+
+
+def _told(made: Proposal) -> str:
+    match made.state:
+        case "applied":
+            return f"The skill {made.name} is in force. The owner can take it back: /skills undo."
+        case "rejected":
+            return f"The owner said no to this change of {made.name}, or a later one replaced it."
+        case _:
+            more = " It needs the owner: somebody else's words were here." * made.untrusted
+            return (
+                f"Proposed {made.name} as {made.id}.{more} It is not in force yet. Tell the person:"
+                f" /skills diff {made.id} shows it, /skills approve {made.id} puts it in force."
+            )

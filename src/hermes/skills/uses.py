@@ -1,0 +1,98 @@
+"""How often each skill was used: a line a use, put together when there are many.
+
+A line is appended in one write, so it survives the process; only a power cut may lose the latest.
+"""
+
+import fcntl
+import os
+from collections.abc import Mapping
+from pathlib import Path
+
+import msgspec
+from msgspec import Struct
+
+from hermes.skills.pins import whole_file
+
+FILE = ".uses.jsonl"
+BYTES_MAX = 64_000  # then the lines become sums
+
+
+class Uses(Struct, frozen=True, kw_only=True):
+    count: int = 0
+    last_at: float = 0.0
+
+
+class _Line(Struct, frozen=True, kw_only=True, omit_defaults=True):
+    """One use by a call, or the sum of many."""
+
+    name: str
+    at: float
+    by: str = ""
+    count: int = 1
+
+
+_line = msgspec.json.Decoder(_Line)
+
+
+class UseCounter:
+    def __init__(self, folder: Path) -> None:
+        self._folder = folder
+        self._file = folder / FILE
+
+    def note(self, name: str, by: str, at: float) -> None:
+        """A use that cannot be counted is no reason to refuse it."""
+        line = msgspec.json.encode(_Line(name=name, at=at, by=by)) + b"\n"
+        try:
+            self._folder.mkdir(mode=0o700, parents=True, exist_ok=True)
+            handle = self._opened()
+            try:
+                os.write(handle, line)
+                if os.fstat(handle).st_size > BYTES_MAX:
+                    self._put_together()
+            finally:
+                os.close(handle)
+        except OSError:
+            return
+
+    def _opened(self) -> int:
+        """Ours alone. A file that was put together while we waited is not the file any more."""
+        while True:
+            handle = os.open(self._file, os.O_RDWR | os.O_CREAT | os.O_APPEND | os.O_CLOEXEC, 0o600)
+            fcntl.flock(handle, fcntl.LOCK_EX)
+            if self._file.exists() and self._file.stat().st_ino == os.fstat(handle).st_ino:
+                return handle
+            os.close(handle)
+
+    def counted(self) -> Mapping[str, Uses]:
+        """By skill. The same call counts once; a line that cannot be read counts nothing."""
+        found: dict[str, Uses] = {}
+        seen: set[tuple[str, str]] = set()
+        for line in self._lines():
+            if line.by and (line.name, line.by) in seen:
+                continue
+            seen.add((line.name, line.by))
+            before = found.get(line.name, Uses())
+            found[line.name] = Uses(
+                count=before.count + line.count, last_at=max(before.last_at, line.at)
+            )
+        return found
+
+    def _lines(self) -> list[_Line]:
+        try:
+            raw = self._file.read_bytes()
+        except OSError:
+            return []
+        lines = []
+        for row in raw.splitlines():
+            try:
+                lines.append(_line.decode(row))
+            except msgspec.MsgspecError:
+                continue
+        return lines
+
+    def _put_together(self) -> None:
+        sums = [
+            _Line(name=name, at=uses.last_at, count=uses.count)
+            for name, uses in sorted(self.counted().items())
+        ]
+        whole_file(self._file, b"".join(msgspec.json.encode(line) + b"\n" for line in sums))
