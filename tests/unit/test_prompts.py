@@ -1,0 +1,87 @@
+"""The prompt of a conversation, from real files: read when it begins, honest about strangers."""
+
+from pathlib import Path
+
+import pytest
+
+from hermes.core.errors import Misconfigured
+from hermes.core.ids import SessionId, TurnId, session_key
+from hermes.core.messages import Address
+from hermes.core.ports import PromptPart
+from hermes.core.session import Running, Session, Turn
+from hermes.prompts import Prompts, Setting
+from hermes.settings import Settings
+from hermes.settings.shape import AgentSection
+
+HINTS = {"local": "In a terminal.", "telegram": "On a phone."}
+
+
+def prompts(tmp_path: Path, **agent: object) -> Prompts:
+    for name in ("hermes", "work"):
+        (tmp_path / name).mkdir(exist_ok=True)
+    return Prompts(
+        home=tmp_path / "hermes",
+        user_home=tmp_path,
+        settings=Settings(agent=AgentSection(**agent)),  # type: ignore[arg-type]
+        workdir=str(tmp_path / "work"),
+        hints=HINTS,
+        given=lambda: (PromptPart("memory", "The cat is called Tom."),),
+        clock=lambda: 1_800_000_000.0,
+    )
+
+
+def session(**facts: str) -> Session:
+    return Session(key=session_key("telegram", "dm", "1"), id=SessionId("s"), facts=facts)
+
+
+def test_a_prompt_is_read_when_the_conversation_begins(tmp_path: Path) -> None:
+    made = prompts(tmp_path)
+    before = made.prompt(session())
+    assert before.text.startswith("You are Hermes")
+    assert "# memory\nThe cat is called Tom.\n" in before.text
+    assert "# platform\nOn a phone.\n" in before.text
+    assert f'Working directory: "{tmp_path}/work"' in before.text
+    assert before.labels == ()
+    assert made.prompt(session()) == before, "the same bytes"
+    (tmp_path / "hermes" / "SOUL.md").write_text("You are Ada.")
+    (tmp_path / "work" / "AGENTS.md").write_text("Use tabs.")
+    after = made.prompt(session())
+    assert after.text.startswith("You are Ada.\n\n# work\n")
+    assert "Use tabs." in after.text
+    assert after.labels == ("untrusted",)
+
+
+def test_what_the_session_remembers_counts(tmp_path: Path) -> None:
+    made = prompts(tmp_path, personalities={"butler": "Very well."}, trusted_dirs=("~/own",))
+    (tmp_path / "own").mkdir()
+    (tmp_path / "own" / "AGENTS.md").write_text("Use tabs.")
+    prompt = made.prompt(
+        session(personality="butler", workdir=f"{tmp_path}/own", instructions="In French.")
+    )
+    assert "# personality\nVery well.\n" in prompt.text
+    assert "Use tabs." in prompt.text
+    assert prompt.labels == ()
+    assert prompt.text.endswith("# instructions\nIn French.\n")
+
+
+def test_the_chat_that_is_answered_says_what_can_be_shown(tmp_path: Path) -> None:
+    address = Address(platform="local", chat="main")
+    turn = Turn(id=TurnId("t"), address=address, epoch=1, started_at=1.0, first=1)
+    lane = Session(key=session_key("background", "dm", "1"), phase=Running(turn))
+    assert "In a terminal." in prompts(tmp_path).prompt(lane).text
+
+
+def test_an_unknown_platform_has_no_hints(tmp_path: Path) -> None:
+    parts, _labels = prompts(tmp_path).parts(Setting(platform="fax", workdir="/"))
+    assert [part.name for part in parts] == ["identity", "work", "memory", "conversation"]
+
+
+@pytest.mark.parametrize(
+    "agent",
+    [{"personality": "gone"}, {"personalities": {"none": "x"}}, {"trusted_dirs": ("here",)}],
+)
+def test_settings_that_make_no_sense_stop_the_start(
+    tmp_path: Path, agent: dict[str, object]
+) -> None:
+    with pytest.raises(Misconfigured, match=r"agent\."):
+        prompts(tmp_path, **agent)
