@@ -9,6 +9,7 @@ from msgspec.structs import replace
 from hermes.core import events as e
 from hermes.core.ids import TurnId
 from hermes.core.messages import Reply, Usage, together
+from hermes.core.session import ref
 
 AnswerState = Literal[
     "waiting", "running", "asking", "answered", "failed", "stopped", "parked", "done"
@@ -17,13 +18,15 @@ FINAL = frozenset({"answered", "failed", "stopped", "parked", "done"})
 
 
 class MessageAnswer(Struct, frozen=True, kw_only=True):
-    """`done` is a command that was obeyed; it has no turn."""
+    """`done` is a command that was obeyed; it has no turn. `becomes` names the message that a
+    command has made of it without a word of its own: its answer is that one's."""
 
     state: AnswerState = "waiting"
     turn: TurnId | None = None
     replies: tuple[Reply, ...] = ()
     usage: Usage = Usage()
     model: str = ""
+    becomes: str = ""
 
     @property
     def text(self) -> str:
@@ -45,12 +48,15 @@ def answer_of(
 
 def _after(answer: MessageAnswer, event: e.Event, message: str) -> MessageAnswer:
     match event:
+        case e.MessageReceived(inbound=said) if ref(said).startswith(f"{message}/"):
+            return replace(answer, becomes=ref(said))
         case e.CommandRun(message=run, replies=replies) if run == message:
-            state: AnswerState = answer.state if answer.turn else "done"
+            goes_on = answer.turn is not None or (answer.becomes and not replies)
+            state: AnswerState = answer.state if goes_on else "done"
             return replace(answer, state=state, replies=(*answer.replies, *replies))
         case (
             e.TurnStarted(turn=turn, messages=taken) | e.TurnResumed(turn=turn, messages=taken)
-        ) if message in taken:
+        ) if message in taken or (answer.becomes and answer.becomes in taken):
             return replace(answer, state="running", turn=turn)
         case e.TurnSteered(turn=turn, message=steered) if steered == message:
             return replace(answer, state="running", turn=turn)

@@ -1,0 +1,128 @@
+"""hermes insights: what models and tools were used for, with plots, as JSON, or as a picture."""
+
+import asyncio
+import shutil
+from collections.abc import Callable, Iterator, Mapping, Sequence
+
+from hermes.cli import grammar
+from hermes.cli.console import Console
+from hermes.cli.errors import DONE
+from hermes.cli.files import whole_file
+from hermes.cli.names import called
+from hermes.cli.place import Place
+from hermes.cli.stored import looked_at
+from hermes.cli.times import took
+from hermes.core.ids import SessionKey
+from hermes.core.store import Spending, ToolSum
+from hermes.costs import png_of, pricing
+from hermes.views.amounts import Bar, price, rows, share, sparks, tokens
+from hermes.views.chart import chart
+from hermes.views.insights import Figure, Insights, document, insights, period
+from hermes.views.svg import svg
+
+BARS_MAX = 31  # days as bars; more of them as one line of sparks
+ROWS_MAX = 10
+WIDTH, WIDTH_MAX = 80, 120
+BAR_COLOUR = "\x1b[36m{}\x1b[0m"
+NOTHING = "No model has been asked in that time. Say something: hermes chat -q hello"
+
+
+def run(given: grammar.Insights, place: Place) -> int:
+    found = asyncio.run(_found(given, place))
+    drawn = [name for name in (given.svg, given.png) if name]
+    if given.svg:
+        whole_file(given.svg, svg(chart(found)).encode())
+    if given.png:
+        whole_file(given.png, png_of(chart(found)))
+    for name in drawn:
+        place.console.tell(f"Written: {name}")
+    if given.json:
+        place.console.document(document(found))
+    elif not found.total.calls:
+        place.console.tell(NOTHING)
+    elif not drawn:
+        _show(found, place.console)
+    return DONE
+
+
+async def _found(given: grammar.Insights, place: Place) -> Insights:
+    since, until = period(given.days, place.clock())
+    spending = Spending()
+    async with looked_at(place) as store:
+        if store is not None:
+            spending = await store.library.usage(since=since, until=until)
+    return insights(spending, pricing(place.settings()), since=since, until=until)
+
+
+def _show(found: Insights, console: Console) -> None:
+    width = min(shutil.get_terminal_size((WIDTH, 24)).columns - 1, WIDTH_MAX)
+    fancy = is_fancy(console.environ)
+    console.head(f"{found.days[0].name} to {found.days[-1].name} (UTC)")
+    for line in _totals(found.total):
+        console.say(line)
+    for heading, bars in _sections(found):
+        if bars:
+            console.say("")
+            console.head(heading)
+            for row in rows(bars, width, fancy=fancy):
+                bar = BAR_COLOUR.format(row.bar) if console.colours(console.stdout) else row.bar
+                line = "  ".join(part for part in (row.name, bar, row.note) if part)
+                console.stdout.write(f"{line.rstrip()}\n")
+    if len(found.days) > BARS_MAX:
+        console.say("")
+        console.head(f"By day, to {found.days[-1].name}")
+        values = [float(day.total) for day in found.days]
+        for start in range(0, len(values), width):
+            console.say(sparks(values[start : start + width], fancy=fancy))
+    for model in found.total.unknown[:ROWS_MAX]:
+        console.tell(
+            f"No price is known for {model}: set it under `prices` in config.yaml, or install "
+            "the list of prices: pip install 'hermes[prices]'"
+        )
+
+
+def _totals(total: Figure) -> Iterator[str]:
+    used = total.tokens
+    yield f"{total.calls:,} model calls, {tokens(total.total)} tokens, {price(total)}"
+    cached = f" ({share(total.cache_share)} cached)" if total.cache_share else ""
+    written = f", {tokens(used.cache_written)} written to the cache" if used.cache_written else ""
+    thought = f" ({tokens(used.reasoning)} reasoning)" if used.reasoning else ""
+    yield f"{tokens(used.input)} in{cached}{written}, {tokens(used.output)} out{thought}"
+
+
+def _sections(found: Insights) -> Iterator[tuple[str, Sequence[Bar]]]:
+    if len(found.days) <= BARS_MAX:
+        yield "By day", [_bar(day, day.name) for day in found.days]
+    yield "By model", _bars(found.models)
+    yield "By purpose", _bars(found.purposes)
+    yield "By platform", _bars(found.platforms)
+    yield "By session", _bars(found.sessions, lambda name: called(SessionKey(name)), "(deleted)")
+    yield "By person", _bars(found.people)
+    yield "By tool", [_tool(tool) for tool in found.tools[:ROWS_MAX]]
+
+
+def _bars(
+    figures: Sequence[Figure], shown: Callable[[str], str] = str, empty: str = "(nobody)"
+) -> Sequence[Bar]:
+    return [_bar(each, shown(each.name) if each.name else empty) for each in figures[:ROWS_MAX]]
+
+
+def _bar(figure: Figure, name: str) -> Bar:
+    return Bar(name, figure.total, f"{tokens(figure.total)}  {price(figure)}")
+
+
+def _tool(tool: ToolSum) -> Bar:
+    failed = f"{tool.failed} failed, " if tool.failed else ""
+    each = f", {took(tool.seconds / tool.timed)} each" if tool.timed else ""
+    calls = "1 call" if tool.calls == 1 else f"{tool.calls:,} calls"
+    return Bar(tool.tool, tool.calls, f"{failed}{calls}{each}")
+
+
+def is_fancy(environ: Mapping[str, str]) -> bool:
+    """May a plot use more than ASCII? The first of these that is set says so."""
+    locale = next((environ[name] for name in _LOCALES if environ.get(name)), "UTF-8")
+    utf8 = locale.lower().replace("-", "").endswith("utf8")
+    return utf8 and environ.get("TERM") != "dumb"
+
+
+_LOCALES = ("LC_ALL", "LC_CTYPE", "LANG")

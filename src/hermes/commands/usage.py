@@ -1,0 +1,155 @@
+"""`/usage` and `/insights`: what this conversation, this day and the last weeks have taken."""
+
+from collections.abc import Callable, Iterator, Sequence
+
+from msgspec.structs import replace
+
+from hermes.commands.elsewhere import by_owner
+from hermes.commands.words import counted, lasting
+from hermes.core.channel import Command, Desk, Obeyed, Order
+from hermes.core.rules import Busy
+from hermes.core.session import Session
+from hermes.core.store import ToolSum
+from hermes.views.amounts import price, share, short, sparks, tokens
+from hermes.views.chart import Sheet, chart
+from hermes.views.insights import (
+    DAY_S,
+    DAYS,
+    DAYS_MAX,
+    Cost,
+    Figure,
+    Insights,
+    insights,
+    period,
+    spent_figure,
+    total,
+)
+from hermes.views.svg import svg
+
+LINES_MAX = 5
+WRONG_DAYS = f"Say how many days, from 1 to {DAYS_MAX}: /insights {DAYS}"
+NOTHING = "No model has been asked in that time."
+
+# A picture of the figures: its bytes, its media type and its name.
+Painted = Callable[[Sheet], tuple[bytes, str, str]]
+
+
+def as_svg(sheet: Sheet) -> tuple[bytes, str, str]:
+    """Where nothing can paint."""
+    return svg(sheet).encode(), "image/svg+xml", "insights.svg"
+
+
+async def _usage(
+    order: Order, desk: Desk, cost: Cost, window: Callable[[Session], int | None]
+) -> Obeyed:
+    session, library = order.session, desk.store.library
+    today = order.at - order.at % DAY_S
+    here = await library.spent(since=0.0, key=session.key, conversation=session.id)
+    day = await library.spent(since=today)
+    figures = (
+        spent_figure(here, cost, "This conversation"),
+        spent_figure(day, cost, "Today, everywhere"),
+    )
+    lines = [line for figure in figures for line in _told(figure)]
+    if session.filled:
+        lines.append(_fill(session.filled, window(session)))
+    return Obeyed(replies=(order.reply("\n".join(lines)),))
+
+
+def _told(figure: Figure) -> Iterator[str]:
+    if not figure.calls:
+        yield f"{figure.name}: no model has been asked."
+        return
+    used = figure.tokens
+    yield f"{figure.name}: {counted(figure.calls, 'model call')}, {price(figure)}."
+    parts = [f"{used.input:,} in"]
+    if used.cached and figure.cache_share is not None:
+        parts.append(f"{used.cached:,} of them cached ({share(figure.cache_share)})")
+    if used.cache_written:
+        parts.append(f"{used.cache_written:,} written to the cache")
+    parts.append(f"{used.output:,} out")
+    if used.reasoning:
+        parts.append(f"{used.reasoning:,} of them reasoning")
+    yield f"Tokens: {', '.join(parts)}."
+    if figure.unknown:
+        yield f"No price is known for {', '.join(figure.unknown[:LINES_MAX])}: see `prices`."
+
+
+def _fill(filled: int, window: int | None) -> str:
+    of = f" of {window:,}" if window else ""
+    full = f" ({share(filled / window)})" if window else ""
+    return f"The model has about {filled:,}{of} tokens{full} of this conversation before it."
+
+
+async def _insights(order: Order, desk: Desk, cost: Cost, painted: Painted) -> Obeyed:
+    said = order.argument.strip() or str(DAYS)
+    if not (said.isascii() and said.isdigit() and 1 <= int(said) <= DAYS_MAX):
+        return Obeyed(replies=(order.reply(WRONG_DAYS),))
+    since, until = period(int(said), order.at)
+    spending = await desk.store.library.usage(since=since, until=until)
+    found = _of_others_hidden(insights(spending, cost, since=since, until=until), order)
+    if not found.total.calls:
+        return Obeyed(replies=(order.reply(NOTHING),))
+    content, media_type, name = painted(chart(found))
+    picture = await desk.media.put(content, media_type, name)
+    return Obeyed(replies=(replace(order.reply("\n".join(_lines(found))), media=(picture,)),))
+
+
+def _of_others_hidden(found: Insights, order: Order) -> Insights:
+    """A chat is told of itself by name, and of no other; the owner is told of all."""
+    if by_owner(order):
+        return found
+    own = [figure for figure in found.sessions if figure.name == order.session.key]
+    others = [figure for figure in found.sessions if figure.name != order.session.key]
+    shown = (total(own, "this chat"), total(others, "other chats"))
+    return replace(found, sessions=tuple(each for each in shown if each.calls), people=())
+
+
+def _lines(found: Insights) -> Iterator[str]:
+    days = counted(len(found.days), "day")
+    calls, cost = counted(found.total.calls, "model call"), price(found.total)
+    yield f"The last {days}: {calls}, {tokens(found.total.total)} tokens, {cost}."
+    if len(found.days) > 1:
+        yield f"By day: {sparks([float(day.total) for day in found.days])}"
+    named: Sequence[tuple[str, Sequence[Figure]]] = (
+        ("Models", found.models),
+        ("Purposes", found.purposes),
+        ("Platforms", found.platforms),
+        ("Chats", found.sessions),
+    )
+    for heading, figures in named:
+        told = (f"{_name(f)} {tokens(f.total)} ({price(f)})" for f in figures[:LINES_MAX])
+        yield f"{heading}: {'; '.join(told)}"
+    if found.tools:
+        yield f"Tools: {'; '.join(_tool(tool) for tool in found.tools[:LINES_MAX])}"
+
+
+def _name(figure: Figure) -> str:
+    return short(figure.name) or "unnamed"
+
+
+def _tool(tool: ToolSum) -> str:
+    failed = f", {tool.failed} failed" if tool.failed else ""
+    took = f", {lasting(tool.seconds / tool.timed)} each" if tool.timed else ""
+    return f"{tool.tool} {tool.calls}{failed}{took}"
+
+
+def usage_commands(
+    cost: Cost, painted: Painted, window: Callable[[Session], int | None] = lambda _session: None
+) -> tuple[Command, ...]:
+    """`window` tells how much the session's model can read at once, where that is known."""
+    return (
+        Command(
+            name="/usage",
+            busy=Busy.NOW,
+            summary="Say what this conversation and this day have taken: tokens and money",
+            look=lambda order, desk: _usage(order, desk, cost, window),
+        ),
+        Command(
+            name="/insights",
+            busy=Busy.NOW,
+            summary="Show what the last days have taken, with a picture",
+            look=lambda order, desk: _insights(order, desk, cost, painted),
+            argument="[DAYS]",
+        ),
+    )

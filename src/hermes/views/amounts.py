@@ -1,0 +1,119 @@
+"""Tokens, money and bars as people read them, on a screen of a given width."""
+
+import unicodedata
+from collections.abc import Sequence
+
+from msgspec import Struct
+
+from hermes.views.insights import Figure
+
+UNKNOWN = "price unknown"
+_SPARKS = "▁▂▃▄▅▆▇█"
+_EIGHTHS = " ▏▎▍▌▋▊▉"
+BAR_MIN, NAME_MAX = 4, 40
+
+
+class Bar(Struct, frozen=True):
+    """One line of a plot: how it is called, how long it is, and what stands behind it."""
+
+    name: str
+    value: float
+    note: str
+
+
+class Row(Struct, frozen=True):
+    """A line that is drawn: its three parts, padded so that all lines fit under each other."""
+
+    name: str
+    bar: str
+    note: str
+
+
+def tokens(number: int) -> str:
+    """`812`, `1.2k`, `345k`, `6.7M`"""
+    value = float(number)
+    for unit in ("", "k", "M", "G"):
+        if value < 999.5 or unit == "G":
+            break
+        value /= 1000
+    return (
+        f"{number}" if not unit else f"{value:.1f}{unit}" if value < 99.95 else f"{value:.0f}{unit}"
+    )
+
+
+def money(cost: float) -> str:
+    """More digits for little sums; what is not nothing never looks like it."""
+    if cost == 0:
+        return "$0"
+    if cost < 0.0001:
+        return "under $0.0001"
+    return f"${cost:.4f}" if cost < 0.1 else f"${cost:,.2f}"
+
+
+def price(figure: Figure) -> str:
+    """What is known of it, and that not all of it is."""
+    if figure.cost is None:
+        return UNKNOWN if figure.calls else "$0"
+    return f"{money(figure.cost)}{' + ' + UNKNOWN if figure.unknown else ''}"
+
+
+def short(key: str) -> str:
+    """A session's key without what all of them begin with."""
+    return key.removeprefix("agent:main:")
+
+
+def share(part: float) -> str:
+    return "under 1%" if 0 < part < 0.005 else f"{part:.0%}"
+
+
+def rows(bars: Sequence[Bar], width: int, *, fancy: bool = True) -> list[Row]:
+    """As wide as `width`: the name and the note get what they need, the bar the rest. A bar is
+    left out where there is no room for it."""
+    if not bars:
+        return []
+    notes = max(_cells(bar.note) for bar in bars)
+    names = min(max(_cells(bar.name) for bar in bars), NAME_MAX, max(8, width - notes - 4))
+    room = width - names - notes - 4
+    most = max(*(bar.value for bar in bars), 0.0)
+    return [
+        Row(
+            _fitted(bar.name, names),
+            _bar(bar.value / most if most else 0.0, room, fancy=fancy) if room >= BAR_MIN else "",
+            " " * (notes - _cells(bar.note)) + bar.note,
+        )
+        for bar in bars
+    ]
+
+
+def sparks(values: Sequence[float], *, fancy: bool = True) -> str:
+    """One character for each value; nothing at all is a blank."""
+    most = max(values, default=0.0)
+    marks = _SPARKS if fancy else ".:-=+*#@"
+    last = len(marks) - 1
+    return "".join(
+        marks[min(last, int(value / most * len(marks)))] if most and value > 0 else " "
+        for value in values
+    )
+
+
+def _bar(part: float, room: int, *, fancy: bool) -> str:
+    if not fancy:
+        return ("#" * max(round(part * room), int(part > 0))).ljust(room)
+    eighths = max(round(part * room * 8), int(part > 0))
+    whole, rest = divmod(eighths, 8)
+    return ("█" * whole + _EIGHTHS[rest].strip()).ljust(room)
+
+
+def _fitted(text: str, cells: int) -> str:
+    """Cut or padded to exactly so many cells of a terminal."""
+    text = "".join(c if c.isprintable() else " " for c in text)
+    if _cells(text) > cells:
+        while text and _cells(text) > cells - 1:
+            text = text[:-1]
+        text += "…"
+    return text + " " * (cells - _cells(text))
+
+
+def _cells(text: str) -> int:
+    wide = sum(unicodedata.east_asian_width(c) in "WF" for c in text)
+    return len(text) + wide - sum(unicodedata.combining(c) > 0 for c in text)
