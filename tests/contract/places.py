@@ -11,8 +11,9 @@ from hermes.core import events as e
 from hermes.core.ids import MessageId, NodeId, ReplyId, SessionId, SessionKey, TurnId, session_key
 from hermes.core.messages import Address, Inbound, Person, Reply
 from hermes.core.projection import commit_of
+from hermes.core.recall import EVERYTHING, Scope
 from hermes.core.session import Session
-from hermes.core.store import Fence, Store
+from hermes.core.store import Fence, Hit, Store
 from hermes.stores.postgres import open_postgres
 from hermes.stores.sqlite import open_sqlite
 
@@ -155,6 +156,12 @@ async def beat(store: Store, node: NodeId) -> None:
     while living:
         living = await store.nodes.beat(node)
         await asyncio.sleep(BEAT_S)
+
+
+async def hits(
+    store: Store, question: str, *, scope: Scope = EVERYTHING, limit: int = 100
+) -> Sequence[Hit]:
+    return (await store.library.search(question, scope=scope, limit=limit)).hits
 
 
 async def positions(store: Store, chat: str = "1") -> Sequence[str]:

@@ -12,16 +12,17 @@ from itertools import count
 from hermes.core import events as e
 from hermes.core import step as s
 from hermes.core.ids import CallId, MessageId, ReplyId, SessionId, TurnId
-from hermes.core.messages import Call, Effect, Inbound, Outcome, Reply, Usage
+from hermes.core.messages import Call, Effect, Inbound, Outcome, Reply, Spent, Usage
+from hermes.core.rules import Allow, Ask, Busy, Moment, Rules
 from hermes.core.session import Asking, Running, Session, Stage, call_id
 from tests.contract.places import message
 
 TOOLS = {"look": Effect.READ, "tidy": Effect.IDEMPOTENT, "pay": Effect.EFFECT, "ask": Effect.READ}
 WORDS = ("owl", "nest", "Über", "tundra", "🦉", "\0", "0", "'quote'", "a_b", "https://x.org/y?z=1")
-RULES = s.Rules(
-    commands={"/new": s.Busy.LATER, "/stop": s.Busy.NOW},
+RULES = Rules(
+    commands={"/new": Busy.LATER, "/stop": Busy.NOW},
     effect=lambda call: TOOLS[call.tool],
-    verdict=lambda _session, call: s.Ask("sure?") if call.tool == "ask" else s.Allow(),
+    verdict=lambda _session, call: Ask("sure?") if call.tool == "ask" else Allow(),
 )
 
 
@@ -48,7 +49,7 @@ class Player:
         if self.dice.random() < 0.1:
             return self._aside(session, at)
         return self._perform(
-            s.next_step(session, RULES, s.Moment(at=at, epoch=epoch)), session, epoch
+            s.next_step(session, RULES, Moment(at=at, epoch=epoch)), session, epoch
         )
 
     def _perform(self, step: s.Step, session: Session, epoch: int) -> Sequence[e.Event]:
@@ -76,6 +77,15 @@ class Player:
 
     def _call(self, step: s.Step, session: Session, epoch: int, at: float) -> Sequence[e.Event]:
         match step:
+            case s.Prepare():
+                labels = self.dice.choice(((), ("untrusted",)))
+                return (e.PromptMade("prompt", at, labels),)
+            case s.Compact(of=of):
+                told = (self._reply(session),)
+                failed = e.CompactionFailed(of, "no", at, at, self._spent(), told)
+                view = e.View((e.Span(session.id, session.rows),), self._text())
+                done = e.Compacted(of, view, 10, at, self._spent(), told)
+                return (self.dice.choice((done, failed)),)
             case s.AskModel(turn=turn):
                 return (self._answered(session, turn, at),)
             case s.AskPerson(turn=turn, call=call):
@@ -99,7 +109,8 @@ class Player:
         """What comes from outside the turn."""
         fact = e.FactSet(self.dice.choice(("title", "cwd")), self._text(), at)
         view = e.ViewChanged(e.View((e.Span(session.id),), self._text()), "compacted", at)
-        events: list[e.Event] = [fact, view]
+        asked = e.CompactionAsked(at, self._text(), self._reply(session).address)
+        events: list[e.Event] = [fact, view, asked]
         if isinstance(session.phase, Running | Asking):
             events.append(e.TurnInterrupted(session.phase.turn.id, "interrupted", at))
         if isinstance(session.phase, Running) and session.waiting:
@@ -124,6 +135,10 @@ class Player:
         calls = tuple(Call(id=call_id(session.turn, n), tool=tool) for n, tool in tools)
         usage = Usage(input=10, output=2)
         return e.ModelAnswered(turn=turn, at=at, text=self._text(), calls=calls, usage=usage)
+
+    def _spent(self) -> tuple[Spent, ...]:
+        usage = Usage(input=self.dice.randint(0, 99), output=3)
+        return (Spent(purpose="compaction", model="m", usage=usage),) * self.dice.randint(0, 2)
 
     def _answer(self, phase: Asking, epoch: int, at: float) -> e.QuestionAnswered:
         granted = self.dice.random() < 0.5

@@ -14,7 +14,7 @@ from hermes.core.messages import Line, Reply
 from hermes.core.projection import TurnRow, commit_of, summary_of
 from hermes.core.session import Session
 from hermes.core.store import Store
-from tests.contract.places import A, B, Owner, lane, own
+from tests.contract.places import A, B, Owner, hits, lane, own
 from tests.contract.player import Player
 
 EXAMPLES = 12
@@ -138,12 +138,12 @@ async def test_random_histories_are_the_same_after_a_rebuild(store: Store) -> No
     lives = {f"s{seed}": await play(store, random.Random(seed), f"s{seed}") for seed in range(6)}
     before = await store.library.sessions(limit=99)
     counts = await store.library.counts()
-    hits = await store.library.search("owl", limit=999)
+    found = await hits(store, "owl", limit=999)
     await store.library.rebuild()
     assert await store.library.sessions(limit=99) == before
     assert await store.library.counts() == counts
-    again = await store.library.search("owl", limit=999)
-    assert sorted(map(str, again)) == sorted(map(str, hits))
+    again = await hits(store, "owl", limit=999)
+    assert sorted(map(str, again)) == sorted(map(str, found))
     for chat, told in lives.items():
         await expect(store, chat, told)
         assert await store.journal.load(lane(chat)) == fold_all(

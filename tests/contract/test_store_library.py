@@ -17,6 +17,7 @@ from tests.contract.places import (
     Place,
     begin,
     conversation,
+    hits,
     lane,
     message,
     own,
@@ -168,18 +169,18 @@ async def test_a_search_finds_rows_with_all_the_words(store: Store) -> None:
     await store.nodes.join(A)
     await told(store, "x", "Where do snowy owls nest?", "On the open tundra.")
     await told(store, "y", "Where do swifts nest?", "Under roofs; Über den Dächern.")
-    [hit] = await store.library.search("owls nest", limit=5)
+    [hit] = await hits(store, "owls nest", limit=5)
     assert (hit.key, hit.id, hit.ordinal, hit.role) == (lane("x"), conversation("x"), 0, "user")
     assert "owls" in hit.excerpt
-    assert {hit.key for hit in await store.library.search("NEST", limit=5)} == {
+    assert {hit.key for hit in await hits(store, "NEST", limit=5)} == {
         lane("x"),
         lane("y"),
     }
-    assert [hit.role for hit in await store.library.search("tundra", limit=5)] == ["assistant"]
-    assert [hit.key for hit in await store.library.search("dachern", limit=5)] == [lane("y")]
-    assert await store.library.search("owls roofs", limit=5) == []
-    assert await store.library.search("nothing", limit=5) == []
-    assert len(await store.library.search("nest", limit=1)) == 1
+    assert [hit.role for hit in await hits(store, "tundra", limit=5)] == ["assistant"]
+    assert [hit.key for hit in await hits(store, "dachern", limit=5)] == [lane("y")]
+    assert await hits(store, "owls roofs", limit=5) == ()
+    assert await hits(store, "nothing", limit=5) == ()
+    assert len(await hits(store, "nest", limit=1)) == 1
 
 
 async def test_a_search_sees_older_conversations_of_a_lane(store: Store) -> None:
@@ -188,7 +189,7 @@ async def test_a_search_sees_older_conversations_of_a_lane(store: Store) -> None
     await owner.start("1")
     await owner.finish("1")
     await owner.write(e.SessionReset(SessionId("second"), "asked", 4.0))
-    [hit] = await store.library.search("password", limit=5)
+    [hit] = await hits(store, "password", limit=5)
     assert (hit.key, hit.id) == (lane("1"), conversation())
 
 
@@ -196,7 +197,7 @@ async def test_a_word_inside_punctuation_is_found(store: Store) -> None:
     await store.nodes.join(A)
     await told(store, "x", "open https://example.org/falcon-heavy?launch=now, (please)")
     for word in ("falcon", "heavy", "launch", "example", "please"):
-        assert len(await store.library.search(word, limit=5)) == 1, word
+        assert len(await hits(store, word, limit=5)) == 1, word
 
 
 async def test_hostile_questions_are_answered_and_bounded(store: Store) -> None:
@@ -204,9 +205,9 @@ async def test_hostile_questions_are_answered_and_bounded(store: Store) -> None:
     await told(store, "x", "hello text word a b 🦉")
     for words in HOSTILE:
         async with asyncio.timeout(10):
-            found = await store.library.search(words, limit=3)
+            found = await hits(store, words, limit=3)
         assert len(found) <= 2, words[:40]
-    assert len(await store.library.search("hello", limit=3)) == 1
+    assert len(await hits(store, "hello", limit=3)) == 1
 
 
 async def test_long_rows_and_odd_characters_are_kept_whole(store: Store) -> None:
@@ -216,7 +217,7 @@ async def test_long_rows_and_odd_characters_are_kept_whole(store: Store) -> None
     session = await store.journal.load(lane("x"))
     [asked, _] = await store.journal.lines(session.view.spans)
     assert asked.text == text
-    assert len(await store.library.search("needle", limit=5)) == 1
+    assert len(await hits(store, "needle", limit=5)) == 1
 
 
 async def test_a_deleted_session_leaves_nothing(store: Store) -> None:
@@ -230,7 +231,7 @@ async def test_a_deleted_session_leaves_nothing(store: Store) -> None:
     assert await positions(store, "x") == []
     assert await store.library.turn(turn("x")) is None
     assert await store.outbox.rows(lane("x"), limit=5) == []
-    assert [hit.key for hit in await store.library.search("owl", limit=5)] == [lane("y")]
+    assert [hit.key for hit in await hits(store, "owl", limit=5)] == [lane("y")]
     assert [row.key for row in await store.library.sessions(limit=5)] == [lane("y")]
     assert await store.journal.lines([e.Span(conversation("x"))]) == []
     assert await store.upkeep.check() == []
@@ -278,11 +279,11 @@ async def shelf(store: Store) -> Shelf:
     loaded = [await store.journal.load(row.key) for row in rows]
     found = [await store.library.find(f"{part}-x") for part in ("conversation", "second")]
     spans = [e.Span(row.id) for row in rows] + [e.Span(conversation("x"))]
-    hits = await store.library.search("owl", limit=100)
+    found_rows = await hits(store, "owl", limit=100)
     return Shelf(
         sessions=(rows, loaded),
         turns=await store.library.turns(limit=100),
-        hits=sorted(hits, key=lambda hit: (hit.id, hit.ordinal)),
+        hits=sorted(found_rows, key=lambda hit: (hit.id, hit.ordinal)),
         lines=await store.journal.lines(spans),
         found=found,
         conversations=await store.library.conversations(None, limit=100),

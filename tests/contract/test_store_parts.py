@@ -1,4 +1,4 @@
-"""Small parts of the stores that a whole store hardly shows: words, named SQL, leases, arrays."""
+"""Small parts of the stores that a whole store hardly shows: named SQL, leases, arrays."""
 
 from collections.abc import Iterator
 
@@ -11,7 +11,6 @@ from hermes.stores.postgres.arrays import Blobs, Flags, Numbers, Texts, Times, r
 from hermes.stores.postgres.nodes import Watch
 from hermes.stores.postgres.statements import BATCH
 from hermes.stores.queries import named
-from hermes.stores.words import TERM_CHARS_MAX, TERMS_MAX, excerpt, plain, terms
 
 TEXT = st.text(st.characters(exclude_characters="\0", exclude_categories=["Cs"]))
 
@@ -26,30 +25,6 @@ def test_statements_are_found_by_their_names() -> None:
 def test_a_parameter_that_is_used_twice_has_one_number() -> None:
     assert len(set(BATCH["append"].names)) == len(BATCH["append"].names)
     assert b"%(" not in BATCH["append"].text
-
-
-def test_words_are_compared_without_case_accents_and_signs() -> None:
-    assert plain("Über-Owl's NEST_box, №5!") == "uber owl s nest box no5"
-    assert list(terms("  Naïve “quotes” ")) == ["naive", "quotes"]
-    assert list(terms("!!! \0 --")) == []
-
-
-@given(st.text())
-def test_any_question_is_a_few_plain_words(question: str) -> None:
-    found = terms(question)
-    assert len(found) <= TERMS_MAX
-    assert all(term.isalnum() and len(term) <= TERM_CHARS_MAX for term in found)
-    assert "'" not in "".join(found)
-
-
-@given(st.text(), st.text())
-def test_an_excerpt_is_short_whatever_the_text(text: str, question: str) -> None:
-    assert len(excerpt(text, terms(question))) <= 162
-
-
-def test_an_excerpt_shows_the_word_that_was_found() -> None:
-    text = "x " * 500 + "the snowy Owl nests" + " y" * 500
-    assert "snowy Owl nests" in excerpt(text, ["owl"])
 
 
 def test_a_node_is_silent_only_after_the_whole_lease() -> None:

@@ -9,9 +9,9 @@ import pytest
 
 from hermes.core.errors import ToolFailed
 from hermes.core.ids import CallId, SessionKey
-from hermes.core.terminal import Ended, Launch, Running, Terminal
 from hermes.terminals.local import LocalTerminal
 from hermes.terminals.register import Limits
+from hermes.views.terminal import Ended, Launch, Running, Terminal
 
 SESSION = SessionKey("agent:main:test:dm:1")
 Open = Callable[[], Awaitable[Terminal]]  # the same place again, as another process sees it

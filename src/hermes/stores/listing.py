@@ -6,9 +6,9 @@ from typing import Any
 from hermes.core.codec import decode_event
 from hermes.core.events import CallEnded, FactSet, HomeSet, SessionReset
 from hermes.core.ids import SessionId, SessionKey, TurnId
-from hermes.core.messages import Address, sound
+from hermes.core.messages import Address, Usage, sound
 from hermes.core.projection import Commit, TurnRow
-from hermes.core.store import ChatRow, ConversationRow, Home, SessionRow
+from hermes.core.store import ChatRow, ConversationRow, Home, SessionRow, ToolSum, UsageSum
 
 OPENING_CHARS_MAX = 80
 
@@ -75,6 +75,24 @@ def home_row(*row: Any) -> Home:
     return Home(
         address=Address(platform=platform, chat=chat, thread=thread, account=account), at=at
     )
+
+
+def usage_sum(*row: Any) -> UsageSum:
+    by, name, model, calls, input_, output, cached, written, reasoning, cost = row
+    tokens = Usage(
+        input=input_,
+        output=output,
+        cached=cached,
+        cache_written=written,
+        reasoning=reasoning,
+        cost=cost,
+    )
+    return UsageSum(by=by, name=name, model=model, calls=calls, usage=tokens)
+
+
+def tool_sum(*row: Any) -> ToolSum:
+    tool, calls, failed, timed, seconds = row
+    return ToolSum(tool=tool, calls=calls, failed=failed, timed=timed, seconds=seconds)
 
 
 def homes_of(commit: Commit) -> Sequence[Home]:

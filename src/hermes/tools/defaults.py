@@ -1,15 +1,16 @@
 """The tools that every agent has."""
 
 from hermes.core.ports import Tool
-from hermes.core.terminal import Terminal
 from hermes.tools.files import read_file_tool, write_file_tool
 from hermes.tools.patch import patch_tool
 from hermes.tools.paths import Places
 from hermes.tools.process import process_tool
+from hermes.tools.recall import recall_tool
 from hermes.tools.search import search_tool
 from hermes.tools.send import send_tool
 from hermes.tools.terminal import terminal_tool
 from hermes.tools.todo import todo_tool
+from hermes.views.terminal import Terminal
 
 TIMEOUT_S = 180.0
 
@@ -28,4 +29,5 @@ def default_tools(
         search_tool(terminal, places),
         todo_tool(),
         send_tool(places),
+        recall_tool(),
     )

@@ -1,7 +1,6 @@
 """The part of a command's output that a model is shown, read from the file that has all of it."""
 
 from hermes.core.ids import CallId
-from hermes.core.terminal import Sighting, Terminal
 from hermes.tools.output import (
     HEAD_BYTES,
     TAIL_BYTES,
@@ -12,6 +11,7 @@ from hermes.tools.output import (
     is_binary,
     joined,
 )
+from hermes.views.terminal import Sighting, Terminal
 
 CHUNK_BYTES = 1024 * 1024
 SAMPLE_BYTES = 4_096

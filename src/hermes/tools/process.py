@@ -7,11 +7,11 @@ from msgspec import Struct
 from hermes.core.errors import ToolFailed
 from hermes.core.messages import Effect
 from hermes.core.ports import Bench, Tool, ToolResult, ToolSpec
-from hermes.core.terminal import Sighting, Terminal
 from hermes.tools.arguments import Arguments
 from hermes.tools.excerpt import excerpt_of, line_start, lines_between
 from hermes.tools.output import clean, clipped, joined, line_cut
 from hermes.tools.terminal import verdict_on
+from hermes.views.terminal import Sighting, Terminal
 
 WAIT_S_DEFAULT = 60.0
 WAIT_S_MAX = 3_600.0

@@ -16,11 +16,11 @@ from msgspec import Struct
 from hermes.core.errors import ToolFailed
 from hermes.core.messages import Effect, Outcome
 from hermes.core.ports import Bench, Tool, ToolResult, ToolSpec
-from hermes.core.terminal import Ended, Launch, Lost, Pending, Running, Sighting, Terminal
 from hermes.tools import walk
 from hermes.tools.arguments import Arguments
 from hermes.tools.output import CONTROLS, clipped, joined, line_cut
 from hermes.tools.paths import Places, resolved, suggestion, workdir_of
+from hermes.views.terminal import Ended, Launch, Lost, Pending, Running, Sighting, Terminal
 
 LIMIT_DEFAULT, LIMIT_MAX = 50, 500
 SEARCH_S_MAX = 30.0

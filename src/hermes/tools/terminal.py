@@ -9,12 +9,12 @@ from hermes.core.errors import ToolFailed
 from hermes.core.messages import Effect, Outcome
 from hermes.core.ports import Bench, Tool, ToolResult, ToolSpec
 from hermes.core.signals import CallProgress
-from hermes.core.terminal import Ended, Launch, Lost, Pending, Running, Sighting, Terminal
 from hermes.tools.arguments import Arguments
 from hermes.tools.excerpt import excerpt_of
 from hermes.tools.output import clean_tail
 from hermes.tools.paths import WORKDIR, Places, resolved, workdir_of
 from hermes.tools.shell_effect import effect_of_command
+from hermes.views.terminal import Ended, Launch, Lost, Pending, Running, Sighting, Terminal
 
 COMMAND_BYTES_MAX = 60_000  # one argument of a program may have 128 kB, quoting may double it
 TIMEOUT_S_MAX = 6 * 3600.0

@@ -48,6 +48,7 @@ class Desk:
             turn=TurnId("turn"),
             call=made,
             facts=self.facts,
+            labels=frozenset(),
             watch=self.glimpses.append,
             desk=cast("channel.Desk", None),
         )

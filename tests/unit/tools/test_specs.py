@@ -19,6 +19,7 @@ NAMES = [
     "search_files",
     "todo",
     "send_message",
+    "session_search",
 ]
 
 

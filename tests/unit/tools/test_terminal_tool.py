@@ -9,9 +9,9 @@ import pytest
 from hermes.core.errors import ToolFailed
 from hermes.core.ids import CallId
 from hermes.core.messages import Outcome
-from hermes.core.terminal import Ended, Launch, Running
 from hermes.terminals.records import Folder
 from hermes.tools.output import SHOWN_BYTES
+from hermes.views.terminal import Ended, Launch, Running
 from tests.unit.tools.desk import Desk
 
 

@@ -30,6 +30,11 @@ _COMMON = (
     "set idle_in_transaction_session_timeout = '60s'; set lock_timeout = '5s'; set timezone = 'UTC'"
 )
 _READ = "set statement_timeout = '30s'"
+# A search is given up soon; its plan depends on its words, and always goes by an index.
+_SEARCH = (
+    "set statement_timeout = '1s'; set plan_cache_mode = force_custom_plan; "
+    "set enable_seqscan = off; set jit = off"
+)
 # The planner knows nothing of an array's length or of a table that was empty when the statement
 # was prepared. Every join of the group commit goes from the batch to an index, always.
 _WRITE = (
@@ -75,6 +80,9 @@ class Dialer:
 
     def reading(self) -> "Lane":
         return Lane(self, (_READ,))
+
+    def searching(self) -> "Lane":
+        return Lane(self, (_SEARCH,))
 
     def writing(self) -> "Lane":
         return Lane(self, (_WRITE,))

@@ -2,24 +2,40 @@
 
 from collections import Counter
 from collections.abc import Sequence
-from typing import Any
 
 from hermes.core.codec import decode_event, decode_line
 from hermes.core.errors import Rejected
-from hermes.core.events import Event
+from hermes.core.events import Event, Span
 from hermes.core.ids import SessionId, SessionKey, TurnId
 from hermes.core.projection import TurnRow
-from hermes.core.store import ChatRow, ConversationRow, Counts, Hit, Home, SessionRow
-from hermes.stores.listing import chat_row, conversation_row, home_row, session_row, turn_row
+from hermes.core.recall import Scope
+from hermes.core.store import (
+    ChatRow,
+    ConversationRow,
+    Counts,
+    Found,
+    Home,
+    SessionRow,
+    Spending,
+    UsageSum,
+)
+from hermes.stores.hits import Wanted
+from hermes.stores.listing import (
+    chat_row,
+    conversation_row,
+    home_row,
+    session_row,
+    tool_sum,
+    turn_row,
+    usage_sum,
+)
 from hermes.stores.postgres.connections import Connection, Dialer, Lane, Readers
 from hermes.stores.postgres.index import Index
 from hermes.stores.postgres.nodes import PostgresNodes
 from hermes.stores.postgres.operations import kept
 from hermes.stores.postgres.rebuild import rebuild_all
 from hermes.stores.postgres.statements import QUERY, UPKEEP
-from hermes.stores.words import excerpt, terms
-
-SEARCHED_ROWS_MAX = 5_000
+from hermes.stores.words import asked
 
 
 class PostgresLibrary:
@@ -62,17 +78,12 @@ class PostgresLibrary:
         found = await self._readers.fetch(QUERY["since"], key=key, position=after, limit=limit)
         return [decode_event(event) for (event,) in found]
 
-    async def search(self, words: str, *, limit: int) -> Sequence[Hit]:
-        """Rows with all the words, or words that begin so; newest first."""
-        wanted = terms(words)
-        if not wanted:
-            return []
-        await self._index.read_all()
-        query = " & ".join(f"'{term}':*" for term in wanted)
-        found = await self._readers.fetch(
-            QUERY["search"], query=query, limit=limit, rows_max=SEARCHED_ROWS_MAX
-        )
-        return [_hit(*row, wanted=wanted) for row in found]
+    async def search(
+        self, question: str, *, scope: Scope, limit: int, hidden: Sequence[Span] = ()
+    ) -> Found:
+        meant = asked(question)
+        wanted = Wanted(question=meant, scope=scope, limit=limit, hidden=tuple(hidden))
+        return await self._index.search(wanted) if meant.wanted else Found(notes=meant.notes)
 
     async def conversations(
         self, key: SessionKey | None, *, limit: int
@@ -113,6 +124,29 @@ class PostgresLibrary:
             outbox_oldest_at=min((at for *_, at in outbox if at is not None), default=None),
         )
 
+    async def usage(self, *, since: float, until: float, limit: int = 1_000) -> Spending:
+        values = {"since": since, "until": until, "limit": limit}
+        sums = await self._readers.fetch(QUERY["usage"], **values)
+        tools = await self._readers.fetch(QUERY["tools"], **values)
+        return Spending(
+            sums=tuple(usage_sum(*row) for row in sums),
+            tools=tuple(tool_sum(*row) for row in tools),
+        )
+
+    async def spent(
+        self,
+        *,
+        since: float,
+        key: SessionKey | None = None,
+        conversation: SessionId | None = None,
+        person: str | None = None,
+    ) -> Sequence[UsageSum]:
+        who = None if person is None else kept(person)
+        found = await self._readers.fetch(
+            QUERY["spent"], since=since, key=key, conversation=conversation, person=who
+        )
+        return [usage_sum(*row) for row in found]
+
     async def delete(self, key: SessionKey) -> bool:
         """What is being written at this moment is waited for, so that nothing of it is left."""
         values = {"key": key, "shard": self._dialer.shard}
@@ -132,15 +166,3 @@ class PostgresLibrary:
 
     async def rebuild(self) -> None:
         await rebuild_all(self._dialer)
-
-
-def _hit(*row: Any, wanted: Sequence[str]) -> Hit:
-    key, id_, ordinal, role, at, line = row
-    return Hit(
-        key=SessionKey(key),
-        id=SessionId(id_),
-        ordinal=ordinal,
-        role=role,
-        at=at,
-        excerpt=excerpt(decode_line(line).text, wanted),
-    )

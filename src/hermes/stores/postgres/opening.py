@@ -13,6 +13,7 @@ from hermes.stores.postgres.migrations import migrate
 from hermes.stores.postgres.nodes import PostgresNodes
 from hermes.stores.postgres.outbox import PostgresOutbox
 from hermes.stores.postgres.reach import Reach
+from hermes.stores.postgres.texts import PostgresTexts
 from hermes.stores.postgres.upkeep import PostgresUpkeep
 from hermes.stores.postgres.writer import Writer
 
@@ -37,5 +38,6 @@ async def open_postgres(url: str, *, clock: Callable[[], float], lease_s: float 
         nodes=nodes,
         outbox=PostgresOutbox(writer, readers, control, reach, clock),
         library=PostgresLibrary(dialer, readers, control, nodes, index),
+        texts=PostgresTexts(readers, control),
         upkeep=PostgresUpkeep(dialer, closing),
     )

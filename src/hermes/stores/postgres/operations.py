@@ -16,6 +16,7 @@ from hermes.core.messages import Address, Inbound
 from hermes.core.projection import Commit
 from hermes.core.store import Accepted, Fence
 from hermes.stores.listing import titles_of
+from hermes.stores.postgres.accounts import call_arrays, usage_arrays
 from hermes.stores.postgres.arrays import Blobs, Flags, Numbers, Texts, Times
 
 Arrays = dict[str, object]
@@ -200,6 +201,8 @@ def appends(operations: Sequence[Append], shard: int) -> Arrays:
         **_conversations(operations),
         **_titles(operations),
         **_homes(operations),
+        **usage_arrays(numbered),
+        **call_arrays(numbered),
         **_snapshots(numbered),
     }
 

@@ -10,6 +10,7 @@ from hermes.core.messages import Address, Inbound
 from hermes.core.projection import MessageRow, TurnRow, commit_of, summary_of
 from hermes.core.session import Session
 from hermes.core.store import Home
+from hermes.stores.postgres.accounts import call_values, usage_values
 from hermes.stores.postgres.connections import Connection, Dialer, apart
 from hermes.stores.postgres.operations import kept
 from hermes.stores.postgres.statements import QUERY, UPKEEP
@@ -29,6 +30,8 @@ class Projection:
     rows: list[MessageRow] = field(default_factory=list)
     turns: dict[TurnId, TurnRow] = field(default_factory=dict)
     homes: dict[int, Home] = field(default_factory=dict)  # by the position of its event
+    usage: list[dict[str, object]] = field(default_factory=list)
+    calls: list[dict[str, object]] = field(default_factory=list)
     places: dict[Address, Inbound] = field(default_factory=dict)  # the last message that named it
 
 
@@ -52,6 +55,8 @@ def projected(key: SessionKey, events: Iterable[Event]) -> Projection:
             result.written = after.position
         result.titles[after.id] = after.facts.get("title", "")
         result.rows += commit.rows
+        result.usage += (usage_values(key, commit.base, row) for row in commit.usage)
+        result.calls += (call_values(key, commit.base, row) for row in commit.calls)
         result.turns.update({turn.id: turn for turn in commit.turns})
         result.session = after
     return result
@@ -93,6 +98,8 @@ async def _rebuild(connection: Connection, key: SessionKey) -> None:
         await cursor.executemany(UPKEEP["put_conversation"], _conversations(result))
         await cursor.executemany(UPKEEP["put_message"], [_message(row) for row in result.rows])
         await cursor.executemany(UPKEEP["put_turn"], [_turn(t) for t in result.turns.values()])
+        await cursor.executemany(UPKEEP["put_usage"], result.usage)
+        await cursor.executemany(UPKEEP["put_call"], result.calls)
         homes = [_home(key, position, home) for position, home in result.homes.items()]
         await cursor.executemany(UPKEEP["put_home"], homes)
         places = [_chat(address, inbound) for address, inbound in result.places.items()]

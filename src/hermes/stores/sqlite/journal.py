@@ -19,6 +19,7 @@ from hermes.stores.sqlite.chains import Scroll, add_event, events_after, read_li
 from hermes.stores.sqlite.directory import see_chat, set_homes
 from hermes.stores.sqlite.nodes import SqliteNodes, demand_alive
 from hermes.stores.sqlite.reader import Reader, rows
+from hermes.stores.sqlite.usage import add_usage
 from hermes.stores.sqlite.writer import Writer
 
 READY = """
@@ -224,6 +225,7 @@ def _append(db: apsw.Cursor, commit: Commit, fence: Fence) -> int:
     if not stand.written <= commit.base <= head:
         raise Refused(f"{commit.key}: the commit is not made from the session's latest state")
     add_turns(db, number, commit, shift=head - commit.base)
+    add_usage(db, number, commit, head)
     for event in commit.events:
         head += 1
         tail = add_event(db, number, tail, head, event)

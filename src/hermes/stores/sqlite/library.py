@@ -1,28 +1,42 @@
 """Listings and search over all sessions. All of it can be rebuilt from the journal."""
 
+import time
 from collections import Counter
 from collections.abc import Sequence
-from typing import Any
 
 import apsw
 
 from hermes.core.codec import decode_line
 from hermes.core.errors import Rejected
-from hermes.core.events import Event
+from hermes.core.events import Event, Span
 from hermes.core.ids import SessionId, SessionKey, TurnId
 from hermes.core.messages import sound
 from hermes.core.projection import TurnRow
-from hermes.core.store import ChatRow, ConversationRow, Counts, Hit, Home, SessionRow
+from hermes.core.recall import Scope
+from hermes.core.store import (
+    ChatRow,
+    ConversationRow,
+    Counts,
+    Found,
+    Home,
+    SessionRow,
+    Spending,
+    UsageSum,
+)
+from hermes.stores.hits import Wanted
 from hermes.stores.listing import conversation_row, session_row, turn_row
 from hermes.stores.sqlite.chains import events_after
 from hermes.stores.sqlite.directory import chats, homes
-from hermes.stores.sqlite.nodes import SqliteNodes, index_messages
+from hermes.stores.sqlite.nodes import SqliteNodes
 from hermes.stores.sqlite.reader import Reader, rows
 from hermes.stores.sqlite.rebuild import rebuild_all
+from hermes.stores.sqlite.search import index_messages, is_unread, search
+from hermes.stores.sqlite.usage import UNNAME, spent, usage
 from hermes.stores.sqlite.writer import Writer, whole_or_nothing
+from hermes.stores.words import asked
 
-TERMS_MAX = 16
-INDEX_BATCH = 5_000
+INDEX_ROWS = 5_000
+READING_MAX_S = 2.0  # before one search; beats do the rest
 SESSION = """
 SELECT key, id, phase, mark, runs, waiting, title, created_at, updated_at, head, rows FROM sessions
 """
@@ -32,15 +46,6 @@ WHERE key = ? OR n = (SELECT session FROM conversations WHERE id = ?) ORDER BY k
 TURN = """
 SELECT t.id, s.key, t.conversation, t.state, t.attempts, t.started_at, t.ended_at, t.first
 FROM turns t JOIN sessions s ON s.n = t.session
-"""
-SEARCH = """
-SELECT s.key, c.id, m.ordinal, json_extract(m.line, '$.role'), json_extract(m.line, '$.at'),
-       snippet(message_index, 0, '[', ']', '…', 24)
-FROM message_index i
-JOIN messages m ON m.n = i.rowid
-JOIN conversations c ON c.n = m.conversation
-JOIN sessions s ON s.n = c.session
-WHERE message_index MATCH ? ORDER BY i.rank LIMIT ?
 """
 CHAIN = """
 WITH RECURSIVE chain (n) AS (
@@ -58,9 +63,8 @@ WITH RECURSIVE line (n) AS (
 )
 """
 FORGET = f"""{LINES}
-INSERT INTO message_index (message_index, rowid, text)
-SELECT 'delete', n, text FROM message_text
-WHERE n IN (SELECT n FROM line) AND n <= (SELECT upto FROM indexed)
+DELETE FROM message_index
+WHERE rowid IN (SELECT n FROM line WHERE n <= (SELECT upto FROM indexed))
 """
 DELETE = (
     FORGET,
@@ -73,6 +77,8 @@ DELETE = (
     "DELETE FROM snapshots WHERE session = ?1",
     "DELETE FROM chats WHERE session = ?1",
     "DELETE FROM homes WHERE session = ?1",
+    "DELETE FROM tool_calls WHERE session = ?1",
+    UNNAME,
     "DELETE FROM sessions WHERE n = ?1",
 )
 # The highest numbers may be used again after a deletion: what gets them is not indexed yet.
@@ -142,16 +148,25 @@ class SqliteLibrary:
 
         return await self._reader.later(look)
 
-    async def search(self, words: str, *, limit: int) -> Sequence[Hit]:
-        """All words must occur. Hostile queries are cut to a few words, never run as syntax."""
-        terms = sound(words).replace('"', " ").split()[:TERMS_MAX]
-        if not terms:
-            return []
-        while await self._writer.write(lambda db: index_messages(db, INDEX_BATCH)) == INDEX_BATCH:
-            pass
-        query = " ".join(f'"{term}"' for term in terms)
-        values = (query, limit)
-        return await self._reader.later(lambda db: [_hit(*row) for row in rows(db, SEARCH, values)])
+    async def search(
+        self, question: str, *, scope: Scope, limit: int, hidden: Sequence[Span] = ()
+    ) -> Found:
+        meant = asked(question)
+        if not meant.wanted:
+            return Found(notes=meant.notes)
+        read = await self._read_all()
+        wanted = Wanted(question=meant, scope=scope, limit=limit, hidden=tuple(hidden))
+        hits, whole = await self._reader.later(lambda db: search(db, wanted))
+        return wanted.found(hits, read=read, whole=whole)
+
+    async def _read_all(self) -> bool:
+        """Put into the index what is not there yet, unless that is a great deal."""
+        deadline = time.monotonic() + READING_MAX_S
+        while self._reader.now(is_unread):
+            if time.monotonic() > deadline:
+                return False
+            await self._writer.write(lambda db: index_messages(db, INDEX_ROWS))
+        return True
 
     async def conversations(
         self, key: SessionKey | None, *, limit: int
@@ -174,6 +189,19 @@ class SqliteLibrary:
 
     async def counts(self) -> Counts:
         return self._reader.now(_counts)
+
+    async def usage(self, *, since: float, until: float, limit: int = 1_000) -> Spending:
+        return await self._reader.later(lambda db: usage(db, since, until, limit))
+
+    async def spent(
+        self,
+        *,
+        since: float,
+        key: SessionKey | None = None,
+        conversation: SessionId | None = None,
+        person: str | None = None,
+    ) -> Sequence[UsageSum]:
+        return await self._reader.later(lambda db: spent(db, since, key, conversation, person))
 
     async def delete(self, key: SessionKey) -> bool:
         def work(db: apsw.Cursor) -> bool:
@@ -232,15 +260,3 @@ def _counts(db: apsw.Cursor) -> Counts:
 
 def _text(line: str | None) -> str:
     return "" if line is None else decode_line(line.encode()).text
-
-
-def _hit(*row: Any) -> Hit:
-    key, id_, ordinal, role, at, excerpt = row
-    return Hit(
-        key=SessionKey(key),
-        id=SessionId(id_),
-        ordinal=ordinal,
-        role=role,
-        at=at or 0.0,
-        excerpt=excerpt or "",
-    )

@@ -16,6 +16,7 @@ from hermes.core.ids import NodeId
 from hermes.core.store import Boot
 from hermes.stores.sqlite.bell import Bell, remove_bell
 from hermes.stores.sqlite.reader import Reader, rows
+from hermes.stores.sqlite.search import index_messages
 from hermes.stores.sqlite.writer import Writer
 
 POLL_S = 1.0
@@ -172,17 +173,6 @@ def is_buried(db: apsw.Cursor, node: NodeId) -> bool:
 def demand_alive(db: apsw.Cursor, node: NodeId) -> None:
     if is_buried(db, node):
         raise Fenced(f"node {node} was taken for dead; it writes nothing more")
-
-
-def index_messages(db: apsw.Cursor, limit: int) -> int:
-    """Put messages that are not searchable yet into the index; returns how many there were."""
-    upto = int(db.execute("SELECT upto FROM indexed").get)
-    sql = "SELECT n, text FROM message_text WHERE n > ? ORDER BY n LIMIT ?"
-    fresh = rows(db, sql, (upto, limit))
-    if fresh:
-        db.executemany("INSERT INTO message_index (rowid, text) VALUES (?, ?)", fresh)
-        db.execute("UPDATE indexed SET upto = ?", (fresh[-1][0],))
-    return len(fresh)
 
 
 def _boot(node: str, started_at: float, buried: int, parted: int) -> Boot:

@@ -16,6 +16,7 @@ from hermes.stores.sqlite.library import SqliteLibrary
 from hermes.stores.sqlite.nodes import SqliteNodes
 from hermes.stores.sqlite.outbox import SqliteOutbox
 from hermes.stores.sqlite.reader import Reader
+from hermes.stores.sqlite.texts import SqliteTexts
 from hermes.stores.sqlite.upkeep import SqliteUpkeep, copy_to
 from hermes.stores.sqlite.writer import Writer, close_quietly
 
@@ -46,6 +47,7 @@ async def open_sqlite(
         nodes=nodes,
         outbox=SqliteOutbox(writer, reader, clock),
         library=SqliteLibrary(writer, reader, nodes),
+        texts=SqliteTexts(writer, reader),
         upkeep=SqliteUpkeep(writer, reader, nodes),
     )
 

@@ -9,6 +9,8 @@ from hermes.stores.sqlite.chains import Scroll, events_after
 from hermes.stores.sqlite.directory import rebuild_directory
 from hermes.stores.sqlite.journal import add_turns, is_busy
 from hermes.stores.sqlite.reader import rows
+from hermes.stores.sqlite.search import forget_index
+from hermes.stores.sqlite.usage import add_usage
 
 REBUILT = """
 UPDATE sessions SET conversation = ?, row_tail = ?, row_at = ?, id = ?,
@@ -18,13 +20,13 @@ WHERE n = ?
 
 
 def rebuild_all(db: apsw.Cursor) -> None:
-    for table in ("messages", "turns", "conversations"):
+    for table in ("messages", "turns", "conversations", "tool_calls"):
         db.execute(f"DELETE FROM {table}")
+    db.execute("DELETE FROM usage WHERE session <> 0")  # of deleted ones nothing else tells
     for number, key in rows(db, "SELECT n, key FROM sessions ORDER BY n"):
         _rebuild(db, number, SessionKey(key))
     rebuild_directory(db)
-    db.execute("INSERT INTO message_index (message_index) VALUES ('rebuild')")
-    db.execute("UPDATE indexed SET upto = (SELECT coalesce(max(n), 0) FROM messages)")
+    forget_index(db)
 
 
 def _rebuild(db: apsw.Cursor, number: int, key: SessionKey) -> None:
@@ -32,6 +34,7 @@ def _rebuild(db: apsw.Cursor, number: int, key: SessionKey) -> None:
     for event in events_after(db, number, 0):
         commit = commit_of(session, (event,))
         add_turns(db, number, commit, shift=0)
+        add_usage(db, number, commit, session.position)
         scroll.write(db, commit)
         session = commit.after
     s, waiting = summary_of(session), len(session.waiting)

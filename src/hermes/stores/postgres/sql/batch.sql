@@ -115,6 +115,34 @@ with asked as materialized (
     %(h_chat)s::text[], %(h_thread)s::text[], %(h_account)s::text[], %(h_at)s::float8[]
   ) as h (n, i, key, platform, chat, thread, account, at)
   where f.before[h.n] >= 0 order by h.n, h.i
+-- with u_n
+), accounted as (
+  insert into usage (
+    key, session, turn, position, ordinal, at, platform, person, model, purpose, input, output,
+    cached, cache_written, reasoning, cost
+  )
+  select u.key, u.session, u.turn, f.before[u.n] + u.i, u.ordinal, u.at, u.platform, u.person,
+         u.model, u.purpose, u.input, u.output, u.cached, u.cache_written, u.reasoning, u.cost
+  from fate f, unnest(
+    %(u_n)s::bigint[], %(u_i)s::bigint[], %(u_key)s::text[], %(u_session)s::text[],
+    %(u_turn)s::text[], %(u_ordinal)s::bigint[], %(u_at)s::float8[], %(u_platform)s::text[],
+    %(u_person)s::text[], %(u_model)s::text[], %(u_purpose)s::text[], %(u_input)s::bigint[],
+    %(u_output)s::bigint[], %(u_cached)s::bigint[], %(u_cache_written)s::bigint[],
+    %(u_reasoning)s::bigint[], %(u_cost)s::float8[]
+  ) as u (
+    n, i, key, session, turn, ordinal, at, platform, person, model, purpose, input, output,
+    cached, cache_written, reasoning, cost
+  )
+  where f.before[u.n] >= 0
+-- with k_n
+), used as (
+  insert into tool_calls (key, position, tool, outcome, at, seconds)
+  select k.key, f.before[k.n] + k.i, k.tool, k.outcome, k.at, k.seconds
+  from fate f, unnest(
+    %(k_n)s::bigint[], %(k_i)s::bigint[], %(k_key)s::text[], %(k_tool)s::text[],
+    %(k_outcome)s::text[], %(k_at)s::float8[], %(k_seconds)s::float8[]
+  ) as k (n, i, key, tool, outcome, at, seconds)
+  where f.before[k.n] >= 0
 -- with p_n
 ), kept as (  -- no snapshot when a message came in between: its position differs
   insert into snapshots (key, position, state)

@@ -262,6 +262,9 @@ order by started_at desc, id desc limit %(limit)s
 select id, key, session, state, attempts, started_at, ended_at, first from turns
 where id = %(turn)s
 
+-- name: is_unread
+select exists (select from unread)
+
 -- name: unread
 -- Another process that reads at the same time takes other rows.
 with taken as (
@@ -270,21 +273,95 @@ with taken as (
   ))
   returning session, ordinal
 )
-select m.session, m.ordinal, m.line from taken join messages m using (session, ordinal)
+select m.session, m.ordinal, m.at, c.key, m.line
+from taken join messages m using (session, ordinal) join conversations c on c.id = m.session
 
 -- name: read
-insert into words (session, ordinal, words)
-select a.session, a.ordinal, to_tsvector('simple', a.words)
-from unnest(%(session)s::text[], %(ordinal)s::bigint[], %(words)s::text[])
-  as a (session, ordinal, words)
-on conflict (session, ordinal) do update set words = excluded.words
+insert into words (session, ordinal, at, words)
+select a.session, a.ordinal, a.at, a.words::tsvector
+from unnest(%(session)s::text[], %(ordinal)s::bigint[], %(at)s::float8[], %(words)s::text[])
+  as a (session, ordinal, at, words)
+on conflict (session, ordinal) do update set at = excluded.at, words = excluded.words
 
 -- name: search
--- A word that stands everywhere is looked up in so many rows and no more.
-select c.key, m.session, m.ordinal, m.role, m.at, m.line from (
-  select session, ordinal from words
-  where words @@ to_tsquery('simple', %(query)s) limit %(rows_max)s
-) h
-join messages m using (session, ordinal)
-join conversations c on c.id = m.session
-order by m.at desc, m.session, m.ordinal desc limit %(limit)s
+-- The newest rows one by one; only when too few of them fit, the index, whose matches come in no
+-- order: of a word that stands everywhere among old rows it gives so many and no more.
+with shown as not materialized (
+  select * from words w where not exists (
+    select from unnest(%(session)s::text[], %(start)s::bigint[], %(stop)s::bigint[])
+      as h (session, start, stop)
+    where h.session = w.session and w.ordinal >= h.start and w.ordinal < h.stop
+  )
+), newest as materialized (
+  select * from (select * from shown order by at desc limit %(newest)s) w
+  where w.words @@ %(query)s::tsquery limit %(candidates)s
+), older as materialized (
+  select * from shown w
+  where (select count(*) from newest) < %(candidates)s and w.words @@ %(query)s::tsquery
+  limit %(older)s
+), candidates as (
+  select * from newest
+  union all
+  select * from older o
+  where not exists (
+    select from newest n where n.session = o.session and n.ordinal = o.ordinal
+  )
+), best as (
+  select session, ordinal, at, ts_rank(words, %(query)s::tsquery, 1) as rank from (
+    select * from candidates order by at desc, session, ordinal desc limit %(candidates)s
+  ) c
+  order by rank desc, at desc, session, ordinal desc limit %(limit)s
+)
+select c.key, m.session, m.ordinal, m.line
+from best b join messages m using (session, ordinal) join conversations c on c.id = m.session
+order by b.rank desc, b.at desc, m.session, m.ordinal desc
+
+-- name: keep_text
+insert into texts (digest, text) values (%(digest)s, %(text)s) on conflict do nothing
+
+-- name: text
+select text from texts where digest = %(digest)s
+
+-- name: usage
+-- Each dimension in one pass; `of` says which one a row is of.
+with sums as (
+  select grouping(day, purpose, platform, key, person) as of, day, purpose, platform, key, person,
+         model, count(*) as calls, sum(input) as input, sum(output) as output,
+         sum(cached) as cached, sum(cache_written) as cache_written, sum(reasoning) as reasoning,
+         sum(cost) as cost
+  from (
+    select floor(at / 86400)::bigint as day, *, cost is not null as priced from usage
+    where at >= %(since)s and at < %(until)s
+  ) u
+  group by model, priced, grouping sets ((day), (), (purpose), (platform), (key), (person))
+), ranked as (
+  select *, row_number() over (
+    partition by of
+    order by input + output desc, day, purpose, platform, key, person, model, cost is not null
+  ) as nth
+  from sums
+)
+select by, case by when 'day' then to_char(to_timestamp(day * 86400), 'YYYY-MM-DD')
+                   when 'model' then model when 'purpose' then purpose
+                   when 'platform' then platform when 'session' then key else person end,
+       model, calls, input::bigint, output::bigint, cached::bigint, cache_written::bigint,
+       reasoning::bigint, cost
+from ranked join (values (15, 'day', 1), (31, 'model', 2), (23, 'purpose', 3),
+                         (27, 'platform', 4), (29, 'session', 5), (30, 'person', 6))
+  as d (of, by, place) using (of)
+where nth <= %(limit)s order by place, nth
+
+-- name: tools
+select tool, count(*), count(*) filter (where outcome not in ('ok', 'stopped')), count(seconds),
+       coalesce(sum(seconds), 0)::float8
+from tool_calls where at >= %(since)s and at < %(until)s
+group by tool order by 2 desc, 1 limit %(limit)s
+
+-- name: spent
+select 'model', model, model, count(*), sum(input)::bigint, sum(output)::bigint,
+       sum(cached)::bigint, sum(cache_written)::bigint, sum(reasoning)::bigint, sum(cost)
+from usage
+where at >= %(since)s and (%(key)s::text is null or key = %(key)s)
+  and (%(conversation)s::text is null or session = %(conversation)s)
+  and (%(person)s::text is null or person = %(person)s)
+group by model, cost is not null order by model limit 1000

@@ -24,6 +24,10 @@ with doomed as (
 ), turns_ as (delete from turns where key in (select key from doomed)
 ), homes_ as (delete from homes where key in (select key from doomed)
 ), chats_ as (delete from chats where key in (select key from doomed)
+), tool_calls_ as (delete from tool_calls where key in (select key from doomed)
+), usage_ as (  -- what it cost stays, without a word about whose it was
+  update usage set key = '', session = '', turn = '', position = 0, ordinal = 0
+  where key in (select key from doomed)
 ), messages_ as (delete from messages where session in (select id from ids)
 ), unread_ as (delete from unread where session in (select id from ids)
 ), words_ as (delete from words where session in (select id from ids)
@@ -43,6 +47,8 @@ on conflict (key) do nothing
 with turns_ as (delete from turns where key not in (select key from sessions)
 ), homes_ as (delete from homes where key not in (select key from sessions)
 ), chats_ as (delete from chats where key not in (select key from sessions)
+), tool_calls_ as (delete from tool_calls where key not in (select key from sessions)
+), usage_ as (delete from usage where key <> '' and key not in (select key from sessions)
 ), conversations_ as (delete from conversations where key not in (select key from sessions))
 delete from messages where session not in (
   select c.id from conversations c join sessions s on s.key = c.key
@@ -65,7 +71,9 @@ with ids as materialized (
 ), messages_ as (delete from messages where session in (select id from ids)
 ), unread_ as (delete from unread where session in (select id from ids)
 ), words_ as (delete from words where session in (select id from ids)
-), turns_ as (delete from turns where key = %(key)s)
+), turns_ as (delete from turns where key = %(key)s
+), tool_calls_ as (delete from tool_calls where key = %(key)s
+), usage_ as (delete from usage where key = %(key)s)
 delete from conversations where key = %(key)s or id = any(%(ids)s::text[])
 
 -- name: put_conversation
@@ -119,6 +127,21 @@ values (%(session)s, %(ordinal)s, %(role)s, %(at)s, %(line)b)
 -- name: put_turn
 insert into turns (id, key, session, state, attempts, started_at, ended_at, first)
 values (%(id)s, %(key)s, %(session)s, %(state)s, %(attempts)s, %(started)s, %(ended)s, %(first)s)
+
+-- name: put_usage
+insert into usage (
+  key, session, turn, position, ordinal, at, platform, person, model, purpose, input, output,
+  cached, cache_written, reasoning, cost
+)
+values (
+  %(key)s, %(session)s, %(turn)s, %(position)s, %(ordinal)s, %(at)s, %(platform)s, %(person)s,
+  %(model)s, %(purpose)s, %(input)s, %(output)s, %(cached)s, %(cache_written)s, %(reasoning)s,
+  %(cost)s
+)
+
+-- name: put_call
+insert into tool_calls (key, position, tool, outcome, at, seconds)
+values (%(key)s, %(position)s, %(tool)s, %(outcome)s, %(at)s, %(seconds)s)
 
 -- name: put_summary
 update sessions
@@ -185,6 +208,15 @@ select id, key, platform, reply, state, attempts, chunks, not_before, receipt, w
        sent_at
 from outbox order by n
 
+-- name: copy_usage
+-- Of deleted sessions: the rest is in the journal.
+select key, session, turn, position, ordinal, at, platform, person, model, purpose, input, output,
+       cached, cache_written, reasoning, cost
+from usage where key = '' order by at
+
+-- name: copy_texts
+select digest, text from texts order by digest
+
 -- name: load_sessions
 insert into sessions (key, id, settled, epoch, created_at, updated_at)
 values (%(key)s, '', %(settled)s, %(epoch)s, %(created_at)s, %(updated_at)s)
@@ -202,3 +234,17 @@ insert into outbox (id, key, platform, chat, reply, state, attempts, chunks, not
                     created_at, sent_at)
 values (%(id)s, %(key)s, %(platform)s, %(chat)s, convert_to(%(reply)s, 'UTF8'), %(state)s,
         %(attempts)s, %(chunks)s, %(not_before)s, %(receipt)s, %(why)s, %(created_at)s, %(sent_at)s)
+
+-- name: load_texts
+insert into texts (digest, text) values (%(digest)s, %(text)s) on conflict do nothing
+
+-- name: load_usage
+insert into usage (
+  key, session, turn, position, ordinal, at, platform, person, model, purpose, input, output,
+  cached, cache_written, reasoning, cost
+)
+values (
+  %(key)s, %(session)s, %(turn)s, %(position)s, %(ordinal)s, %(at)s, %(platform)s, %(person)s,
+  %(model)s, %(purpose)s, %(input)s, %(output)s, %(cached)s, %(cache_written)s, %(reasoning)s,
+  %(cost)s
+)

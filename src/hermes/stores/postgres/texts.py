@@ -1,0 +1,24 @@
+"""Long texts that many sessions share, each kept once."""
+
+from hermes.stores.postgres.connections import Lane, Readers
+from hermes.stores.postgres.operations import kept
+from hermes.stores.postgres.statements import QUERY
+from hermes.stores.texts import Known, named
+
+
+class PostgresTexts:
+    def __init__(self, readers: Readers, control: Lane) -> None:
+        self._readers = readers
+        self._control = control
+        self._known = Known()
+
+    async def keep(self, text: str) -> str:
+        digest, sound = named(text)
+        if digest not in self._known:
+            await self._control.fetch(QUERY["keep_text"], digest=digest, text=sound)
+            self._known.add(digest)
+        return digest
+
+    async def text(self, digest: str) -> str | None:
+        found = await self._readers.fetch(QUERY["text"], digest=kept(digest))
+        return str(found[0][0]) if found else None

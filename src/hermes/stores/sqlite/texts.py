@@ -1,0 +1,26 @@
+"""Long texts that many sessions share, each kept once."""
+
+from hermes.stores.sqlite.reader import Reader, rows
+from hermes.stores.sqlite.writer import Writer
+from hermes.stores.texts import Known, named
+
+KEEP = "INSERT OR IGNORE INTO texts (digest, text) VALUES (?, ?)"
+TEXT = "SELECT text FROM texts WHERE digest = ?"
+
+
+class SqliteTexts:
+    def __init__(self, writer: Writer, reader: Reader) -> None:
+        self._writer = writer
+        self._reader = reader
+        self._known = Known()
+
+    async def keep(self, text: str) -> str:
+        digest, kept = named(text)
+        if digest not in self._known:
+            await self._writer.write(lambda db: db.execute(KEEP, (digest, kept)))
+            self._known.add(digest)
+        return digest
+
+    async def text(self, digest: str) -> str | None:
+        found = self._reader.now(lambda db: rows(db, TEXT, (digest,)))
+        return str(found[0][0]) if found else None
