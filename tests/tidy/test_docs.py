@@ -10,8 +10,8 @@ import msgspec
 
 from hermes.commands.chat import chat_commands
 from hermes.core.events import Event
-from hermes.core.terminal import Terminal
 from hermes.tools.defaults import default_tools
+from hermes.views.terminal import Terminal
 
 ROOT = Path(__file__).parents[2]
 DOCS = ROOT / "docs"

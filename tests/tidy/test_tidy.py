@@ -17,14 +17,16 @@ from pathlib import Path
 ROOT = Path(__file__).parents[2]
 
 LINES_PER_FILE, LINES_PER_FUNCTION, PARAMETERS, METHODS = 400, 60, 7, 20
-BUDGETS = {("core", "agent", "gateway"): 5_000}
+BUDGETS = {("core", "agent", "gateway"): 5_700}
 # Files that are longer than the limit, and how long they may be at most.
 RATCHET: dict[str, int] = {}
 
 LAZY_IMPORTS_IN = {
     "src/hermes/__main__.py",
     "src/hermes/app.py",
+    "src/hermes/equipment.py",
     "src/hermes/platforms.py",
+    "src/hermes/costs.py",
     "src/hermes/cli/main.py",
 }
 CATCHES_EVERYTHING = {"src/hermes/gateway/supervise.py"}
