@@ -21,6 +21,8 @@ from collections.abc import AsyncIterator, Iterator
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
 
+import httpx2
+
 from bench.load import KEY, Load, cpu_of, load, memory_of
 from bench.long import with_history
 
@@ -215,9 +217,12 @@ async def bar_crash(stage: Stage) -> AsyncIterator[Bar]:
         await lost
     again = await stage.gateway(stage.model(), slow.home)
     began = time.monotonic()
+    first = asyncio.create_task(_until_one_answered(again))
     await load(again.port, again.pid, sessions=1, turns=1, name="other")
     served_s = time.monotonic() - began
     done_s = await _until_answered(again, count, began)
+    first_s = first.result() - began
+    yield Bar("seconds from ready to the first interrupted turn", first_s, 1.0, f"{first_s:.2f} s")
     yield Bar("seconds from ready to another session's answer", served_s, 1.0, f"{served_s:.2f} s")
     detail = f"{count:,} interrupted turns answered in {done_s:.1f} s"
     yield Bar("interrupted turns that were not picked up", float(done_s < 0), 0.0, detail)
@@ -310,6 +315,19 @@ async def _until_running(here: Process, count: int) -> None:
         if turns["running"] >= count:
             return
         await asyncio.sleep(0.2)
+
+
+async def _until_one_answered(here: Process) -> float:
+    """When: one that is answered was running before."""
+    path = f"http://127.0.0.1:{here.port}/v1/sessions/cut0/messages"
+    headers = {"authorization": f"Bearer {KEY}"}
+    async with httpx2.AsyncClient(headers=headers, timeout=30.0, verify=False) as http:
+        while True:
+            for n in range(10):
+                rows = (await http.get(path.replace("cut0", f"cut{n}"))).json()
+                if any(row["role"] == "assistant" for row in rows):
+                    return time.monotonic()
+            await asyncio.sleep(0.02)
 
 
 async def _until_answered(here: Process, count: int, began: float) -> float:

@@ -8,6 +8,8 @@ from hermes.providers.catalogue import chosen
 from hermes.providers.settings import ModelSettings, Timeouts
 from hermes.settings import Fallback, Settings
 
+WINDOW_ASSUMED = 128_000  # where nobody said; a model that can read less says so when it is asked
+
 
 class Models:
     """The model of the settings, and those that sessions were told to use instead."""
@@ -29,6 +31,18 @@ class Models:
             model = chosen(name, _model_settings(self._settings))
             self._others[name] = build_provider(model, self._settings.secrets)
         return self._others[name]
+
+    def small(self) -> Provider:
+        """For small things. Raises Misconfigured."""
+        name = self._settings.agent.small_model
+        return self.provider(name) if name else self.first
+
+    def window(self, name: str) -> int:
+        """How many tokens a model can read, as far as anybody has said; "" is the first one."""
+        model = self._settings.model
+        known = [one for one in (model, *model.fallbacks) if f"{one.provider}:{one.name}" == name]
+        length = known[0].context_length if known else None if name else model.context_length
+        return length or WINDOW_ASSUMED
 
     async def aclose(self) -> None:
         for provider in (self.first, *self._others.values()):

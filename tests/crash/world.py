@@ -10,14 +10,14 @@ from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from hermes.app import Parts, build
 from hermes.core.channel import Manifest
 from hermes.core.ids import MessageId, session_key
 from hermes.core.messages import Address, Effect, Inbound, Media, Person, Reply
 from hermes.core.ports import Answer, Bench, RawCall, Request, Tool, ToolResult, ToolSpec
+from hermes.core.rules import ResumeRules
 from hermes.core.signals import Watch
-from hermes.core.step import ResumeRules
 from hermes.core.transcript import spoken
+from hermes.engine import Parts, build
 from hermes.gateway.service import Gateway
 from hermes.stores.sqlite import open_sqlite
 from tests.crash.fuse import VFS, Fuse, FusedVFS

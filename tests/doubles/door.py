@@ -10,13 +10,13 @@ from typing import Protocol
 
 import msgspec
 
-from hermes.app import Parts, build, commands_of, new_id
 from hermes.core.channel import Channel, ChannelState, ChannelStatus, Door, Ear
 from hermes.core.messages import Call, Media
 from hermes.core.ports import Answer, Provider, Request, Tool
+from hermes.core.rules import Allow, Verdict
 from hermes.core.session import Session
-from hermes.core.step import Allow, Verdict
 from hermes.core.store import Store
+from hermes.engine import Parts, build, commands_of, new_id
 from hermes.gateway.service import Gateway
 from hermes.providers.scripted import Scripted
 from hermes.stores.media import FileShelf

@@ -75,6 +75,7 @@ class Says:
     calls: tuple[tuple[str, Body], ...] = ()
     status: int = 200
     word_s: float = 0.0  # between two words of a stream
+    read: int = 10  # tokens that the request is said to have had
 
 
 Rule = Callable[[Asked], "Awaitable[Says] | Says"]
@@ -234,7 +235,8 @@ def _calls(says: Says) -> list[Body]:
     ]
 
 
-USAGE = {"prompt_tokens": 10, "completion_tokens": 5, "total_tokens": 15}
+def _usage(says: Says) -> Body:
+    return {"prompt_tokens": says.read, "completion_tokens": 5, "total_tokens": says.read + 5}
 
 
 def _whole(says: Says) -> Body:
@@ -243,7 +245,7 @@ def _whole(says: Says) -> Body:
         message["tool_calls"] = _calls(says)
     finish = "tool_calls" if says.calls else "stop"
     choice = {"index": 0, "message": message, "finish_reason": finish}
-    return {"id": "x", "object": "chat.completion", "choices": [choice], "usage": USAGE}
+    return {"id": "x", "object": "chat.completion", "choices": [choice], "usage": _usage(says)}
 
 
 async def _plainly(writer: asyncio.StreamWriter, status: int, body: Body) -> None:
@@ -267,7 +269,7 @@ async def _streamed(writer: asyncio.StreamWriter, says: Says) -> None:
         if says.word_s and "content" in delta:
             await asyncio.sleep(says.word_s)
     await _event(writer, {"choices": [{"index": 0, "delta": {}, "finish_reason": finish}]})
-    await _event(writer, {"choices": [], "usage": USAGE})
+    await _event(writer, {"choices": [], "usage": _usage(says)})
     _chunk(writer, b"data: [DONE]\n\n")
     writer.write(b"0\r\n\r\n")
     await writer.drain()

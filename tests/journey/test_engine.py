@@ -6,7 +6,6 @@ from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
 from pathlib import Path
 
-from hermes.app import Parts, build, new_id
 from hermes.channels.local.client import LocalChannel
 from hermes.core.budget import Limits
 from hermes.core.errors import ProviderDenied, ProviderFailed
@@ -14,6 +13,7 @@ from hermes.core.ids import MessageId, session_key
 from hermes.core.messages import Address, Effect, Inbound, Line, Outcome, Person, Reply
 from hermes.core.ports import Answer, Bench, RawCall, Request, Tool, ToolResult, ToolSpec
 from hermes.core.store import Store
+from hermes.engine import Parts, build, new_id
 from hermes.gateway.service import Gateway
 from hermes.providers.scripted import Scripted
 from hermes.stores.media import FileShelf

@@ -12,11 +12,11 @@ from pathlib import Path
 
 from tests.doubles.plaza import Plaza
 
-from hermes.app import Parts, serving
 from hermes.core.errors import ChannelBusy, ChannelDown, ChannelRefused
 from hermes.core.ids import chat_key
 from hermes.core.ports import Answer, Request
 from hermes.core.signals import TextDelta, Watch
+from hermes.engine import Parts, serving
 from hermes.gateway.serve import Serving
 from hermes.stores.media import FileShelf
 from hermes.stores.sqlite import open_sqlite

@@ -87,8 +87,10 @@ MUTANTS = (
         name="the recovery note is stored",
         breaks="C30",
         file="core/transcript.py",
-        old="            return tuple(line for inbound in taken for line in _said(inbound, turn))\n",
-        new="            lines = tuple(line for inbound in taken for line in _said(inbound, turn))\n"
+        old="            return tuple(line for inbound in taken "
+        "for line in _said(inbound, turn))\n",
+        new="            lines = tuple(line for inbound in taken "
+        "for line in _said(inbound, turn))\n"
         "            now = session.turn\n"
         "            text = '[Note by Hermes: resumed]'\n"
         "            return (*lines, Line(role='user', text=text, turn=turn)) if now else lines\n",

@@ -12,8 +12,8 @@ from typing import Any
 
 import pytest
 
-from hermes.app import LEASE_S
 from hermes.core.ids import NodeId
+from hermes.engine import LEASE_S
 from hermes.stores.postgres import open_postgres
 from tests.contract.server import fresh_database, running_server
 from tests.doubles.model import Asked, Model, Says, terminal

@@ -17,6 +17,7 @@ from hermes.stores.sqlite.library import SqliteLibrary
 from hermes.stores.sqlite.nodes import SqliteNodes
 from hermes.stores.sqlite.outbox import SqliteOutbox
 from hermes.stores.sqlite.reader import Reader
+from hermes.stores.sqlite.texts import SqliteTexts
 from hermes.stores.sqlite.upkeep import SqliteUpkeep
 from hermes.stores.sqlite.writer import Writer
 
@@ -118,6 +119,7 @@ def open_sim(path: Path, clock: Callable[[], float], door: Door) -> SimStore:
         nodes=Faulty(nodes, door),
         outbox=Faulty(SqliteOutbox(writer, reader, clock), door),
         library=SqliteLibrary(writer, reader, nodes),
+        texts=Faulty(SqliteTexts(writer, reader), door),
         upkeep=SqliteUpkeep(writer, reader, nodes),
     )
     return SimStore(store, nodes, writer)

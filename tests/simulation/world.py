@@ -7,15 +7,15 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TypeVar
 
-from hermes.app import Parts, serving
 from hermes.core.channel import Manifest
 from hermes.core.errors import ChannelDown, ProviderBusy
 from hermes.core.ids import MessageId, SessionKey, session_key
 from hermes.core.messages import Address, Effect, Inbound, Line, Media, Person, Reply
 from hermes.core.ports import Answer, Bench, RawCall, Request, Tool, ToolResult, ToolSpec
+from hermes.core.rules import ResumeRules
 from hermes.core.signals import Watch
-from hermes.core.step import ResumeRules
 from hermes.core.transcript import spoken
+from hermes.engine import Parts, serving
 from hermes.gateway.service import Gateway
 from tests.simulation.store import Door, SimStore, open_sim
 from tests.simulation.virtual import WHOSE, VirtualLoop

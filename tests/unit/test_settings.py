@@ -340,7 +340,7 @@ def written(value: object) -> str:
     if isinstance(value, bool):
         return f"`{str(value).lower()}`"
     if isinstance(value, float):
-        return f"`{value:.0f}`"
+        return f"`{value:g}`"
     return f"`{value}`" if value not in (None, "", (), {}) else "none"
 
 

@@ -1,8 +1,11 @@
 """Perform one step and say what happened. This is the only code that asks a model anything."""
 
+import asyncio
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 
+from hermes.agent.prompt import Prompt
+from hermes.core.channel import Considered
 from hermes.core.errors import (
     ContextOverflow,
     HermesError,
@@ -10,12 +13,20 @@ from hermes.core.errors import (
     ProviderFailed,
     ToolFailed,
 )
-from hermes.core.events import CallEnded, Event, ModelAnswered, TurnEnded
+from hermes.core.events import (
+    CallEnded,
+    CompactionAsked,
+    Event,
+    ModelAnswered,
+    PromptMade,
+    TurnEnded,
+)
 from hermes.core.ids import ReplyId
-from hermes.core.messages import Call, Line, Media, Outcome, Reply, sound
+from hermes.core.messages import Call, Line, Media, Outcome, Reply, Spent, sound
 from hermes.core.ports import (
     Answer,
     Bench,
+    Compactor,
     Provider,
     RawCall,
     Request,
@@ -25,11 +36,13 @@ from hermes.core.ports import (
 )
 from hermes.core.session import Session, Turn, call_id
 from hermes.core.signals import Glimpse, Watch
-from hermes.core.store import MediaShelf
+from hermes.core.step import Compact
+from hermes.core.store import MediaShelf, Texts
 from hermes.core.transcript import LOST, request_lines
 
 RESULT_CHARS_MAX = 200_000  # tools bound their own output; this bounds a tool that does not
 IMAGES_MAX = 20
+OVERFLOWS_MAX = 3  # in a row, for one question
 CUT = "\n\n[The answer ends here because the model reached its output limit.]"
 DESCRIBE = "Say in one short sentence what this picture shows."
 FILTERED = "The provider withheld this answer by its content filter."
@@ -41,30 +54,73 @@ class Agent:
     chosen: Callable[[str], Provider]  # the model that a session was told to use
     repaired: Callable[[RawCall, Mapping[str, ToolSpec]], tuple[str, str, str]]
     tools: Mapping[str, Tool]
-    prompt: Callable[[Session], str]
+    prompt: Callable[[Session], Prompt]
+    texts: Texts
+    small: Callable[[], Provider]  # for small things
+    window: Callable[[Session], int]  # what the session's model can read; 0: unknown
+    compactor: Compactor
     media: MediaShelf
     clock: Callable[[], float]
 
-    @property
-    def specs(self) -> tuple[ToolSpec, ...]:
-        return tuple(tool.spec for tool in self.tools.values())
+    def specs(self, turn: Turn) -> tuple[ToolSpec, ...]:
+        every = turn.origin != "review"
+        return tuple(tool.spec for tool in self.tools.values() if every or tool.reviews)
 
     async def ask(
         self, session: Session, turn: Turn, lines: Sequence[Line], watch: Watch
     ) -> tuple[Event, ...]:
         """The model's answer, or the end of a turn whose model cannot be asked."""
+        system = await self.texts.text(session.facts.get("prompt", ""))
         request = Request(
-            system=self.prompt(session),
+            system=self.prompt(session).text if system is None else system,
             lines=request_lines(session, lines),
-            tools=self.specs,
+            tools=self.specs(turn),
             blobs=await self._blobs(lines),
         )
         try:
             provider = self._provider(session)
             answer = await provider.ask(request, watch)
+        except ContextOverflow as failure:
+            if self._can_shrink(session):
+                return (CompactionAsked(self.clock()),)
+            return (self._failed(session, turn, failure),)
         except (ProviderFailed, Misconfigured) as failure:
             return (self._failed(session, turn, failure),)
         return (self._answered(turn, answer, provider.name),)
+
+    async def compose(self, session: Session) -> Prompt:
+        return await asyncio.to_thread(self.prompt, session)  # it looks at files
+
+    async def keep(self, prompt: Prompt) -> PromptMade:
+        """The conversation's prompt: the same bytes from now on, whatever becomes of the files that
+        it was made of. Raises StoreFailed."""
+        digest = await self.texts.keep(sound(prompt.text))
+        return PromptMade(digest, self.clock(), prompt.labels)
+
+    async def compact(
+        self, step: Compact, session: Session, lines: Sequence[Line], watch: Watch
+    ) -> tuple[Event, ...]:
+        try:
+            own = self._provider(session)
+            providers = (self.small(), own)
+        except Misconfigured as wrong:
+            return self.kept(step, session, wrong)
+        asked = tuple(dict.fromkeys(providers))
+        window = self.window(session)
+        return await self.compactor.compact(step, session, lines, asked, window, watch)
+
+    def kept(self, step: Compact, session: Session, error: Exception) -> tuple[Event, ...]:
+        """Summing up failed in a way that nobody foresaw."""
+        return (self.compactor.failed(step, session, f"{error}", ()),)
+
+    async def consider(self, purpose: str, task: str, text: str) -> Considered:
+        """One small question without tools. Raises a ProviderFailed."""
+        small = self.small()
+        request = Request(system=task, lines=(Line(role="user", text=text),))
+        answer = await small.ask(request, _unwatched)
+        model = answer.model or small.name
+        spent = Spent(purpose=purpose, model=model, usage=answer.usage)
+        return Considered(text=sound(answer.text), spent=spent)
 
     async def run(self, bench: Bench) -> tuple[Event, ...]:
         """Make the call. Whatever goes wrong in a tool becomes a result that the model reads."""
@@ -108,9 +164,14 @@ class Agent:
         lines = (Line(role="user", text=DESCRIBE, media=(media,)),)
         request = Request(system="", lines=lines, blobs={media.digest: content})
         try:
-            return (await self.provider.ask(request, _nobody_watches)).text.strip()
+            return (await self.provider.ask(request, _unwatched)).text.strip()
         except ProviderFailed:
             return ""
+
+    def _can_shrink(self, session: Session) -> bool:
+        """Not for ever, and not when it has just failed."""
+        tried = session.compaction
+        return tried.overflows < OVERFLOWS_MAX and self.clock() >= tried.not_before
 
     def _provider(self, session: Session) -> Provider:
         name = session.facts.get("model", "")
@@ -135,7 +196,7 @@ class Agent:
 
     def _call(self, turn: Turn, n: int, raw: RawCall) -> Call:
         """A call under an id of ours, with what is wrong with it, if anything is."""
-        known = {spec.name: spec for spec in self.specs}
+        known = {spec.name: spec for spec in self.specs(turn)}
         tool, arguments, fault = self.repaired(raw, known)
         if not fault:
             fault = self.tools[tool].check(arguments)
@@ -167,6 +228,7 @@ class Agent:
             at=self.clock(),
             facts=result.facts,
             labels=result.labels,
+            spent=result.spent,
         )
 
     async def _blobs(self, lines: Sequence[Line]) -> Mapping[str, bytes]:
@@ -176,5 +238,5 @@ class Agent:
         return {digest: content for digest, content in found.items() if content is not None}
 
 
-def _nobody_watches(_glimpse: Glimpse) -> None:
+def _unwatched(_glimpse: Glimpse) -> None:
     """For a question of our own."""

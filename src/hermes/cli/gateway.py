@@ -6,6 +6,7 @@ A restart is the same process becoming a new program, so that whoever started it
 import asyncio
 import faulthandler
 import fcntl
+import gc
 import logging
 import os
 import signal
@@ -31,6 +32,7 @@ from hermes.settings import Settings, load, prepare
 
 STACKS = "stacks.log"
 FRAMES_MAX = 12
+GARBAGE_OBJECTS = 20_000  # before the youngest are looked through
 LOCK_TRIES, LOCK_PAUSE_S = 20, 0.05
 
 log = logging.getLogger("hermes.gateway")
@@ -76,12 +78,21 @@ async def _serve(place: Place, settings: Settings, stacks: TextIO) -> Leaving:
 
 
 def _ready(place: Place, serving: Serving, word: Notify) -> None:
+    _settle_down()
     names = [post.name for post in serving.hearing.posts if post.state == "connected"]
     word.ready(f"connected: {', '.join(names)}")
     place.console.tell(f"The gateway is ready (pid {os.getpid()}): {', '.join(names)}.")
     for post in serving.hearing.posts:
         if post.problem:
             place.console.tell(f"{post.name} is down: {post.problem}")
+
+
+def _settle_down() -> None:
+    """What was imported stays for ever: looking for garbage in it again and again costs a turn
+    five percent."""
+    gc.collect()
+    gc.freeze()
+    gc.set_threshold(GARBAGE_OBJECTS)
 
 
 @contextmanager

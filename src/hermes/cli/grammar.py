@@ -7,9 +7,13 @@ from argparse import ArgumentParser, Namespace
 from collections.abc import Mapping
 
 from hermes.cli import gateway_grammar as gateway
+from hermes.cli import memory_grammar as memory
+from hermes.cli import prompt_grammar as prompt
+from hermes.cli import skills_grammar as skills
 from hermes.cli.command import Command, Nothing, Shown
 
 LIMIT, LIMIT_MAX = 20, 10_000
+DAYS, DAYS_MAX = 30, 3_660
 
 
 class Chat(Shown):
@@ -57,6 +61,12 @@ class Key(Shown):
 class Assignment(Namespace):
     key: str
     value: str
+
+
+class Insights(Shown):
+    days: int
+    svg: str | None
+    png: str | None
 
 
 class Backup(Namespace):
@@ -166,6 +176,19 @@ def _config_set(parser: ArgumentParser) -> None:
     parser.add_argument("value", metavar="VALUE", help="“-” asks for it, so that no one sees it")
 
 
+def _insights(parser: ArgumentParser) -> None:
+    parser.add_argument(
+        "--days",
+        type=_days,
+        default=DAYS,
+        metavar="N",
+        help=f"today and the days before it, so many in all (default: {DAYS})",
+    )
+    parser.add_argument("--svg", metavar="FILE", help="draw it into a file")
+    parser.add_argument("--png", metavar="FILE", help="the same as PNG (needs hermes[pictures])")
+    _json(parser)
+
+
 def _backup(parser: ArgumentParser) -> None:
     parser.add_argument(
         "file", nargs="?", metavar="FILE", help="default: a new name in this folder"
@@ -186,6 +209,14 @@ def _count(text: str) -> int:
     return number
 
 
+def _days(text: str) -> int:
+    number = int(text)
+    if not 1 <= number <= DAYS_MAX:
+        raise ValueError(text)
+    return number
+
+
+_days.__name__ = f"number from 1 to {DAYS_MAX}"
 _count.__name__ = f"number from 1 to {LIMIT_MAX}"  # argparse says: invalid … value
 
 CHAT = Command(
@@ -285,6 +316,12 @@ CONFIG_PATH = Command(
     given=Shown,
     arguments=_json,
 )
+INSIGHTS = Command(
+    words=("insights",),
+    summary="Show what models and tools took, by day and more",
+    given=Insights,
+    arguments=_insights,
+)
 BACKUP = Command(
     words=("backup",),
     summary="Write everything into one file; Hermes may go on working",
@@ -318,9 +355,19 @@ HEADINGS: Mapping[str, tuple[Command[Namespace], ...]] = {
         TURNS_LIST,
         TURNS_SHOW,
     ),
-    "Settings": (CONFIG_SHOW, CONFIG_GET, CONFIG_SET, CONFIG_EDIT, CONFIG_PATH),
-    "Care": (DOCTOR, BACKUP, RESTORE),
+    "Settings": (CONFIG_SHOW, CONFIG_GET, CONFIG_SET, CONFIG_EDIT, CONFIG_PATH, prompt.SHOW),
+    "Memory": memory.MEMORY,
+    "Skills": skills.SKILLS,
+    "Care": (INSIGHTS, DOCTOR, BACKUP, RESTORE),
 }
 COMMANDS = {command.words: command for group in HEADINGS.values() for command in group}
 # What a family does when no word follows its name.
-DEFAULTS = {"gateway": "run", "sessions": "list", "turns": "list", "config": "show"}
+DEFAULTS = {
+    "gateway": "run",
+    "sessions": "list",
+    "turns": "list",
+    "config": "show",
+    "memory": "show",
+    "prompt": "show",
+    "skills": "list",
+}

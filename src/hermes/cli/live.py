@@ -20,7 +20,7 @@ from hermes.core.events import (
 )
 from hermes.core.ids import CallId, SessionKey
 from hermes.core.messages import Call, Outcome
-from hermes.core.signals import CallProgress, Retrying, Signal, TextDelta
+from hermes.core.signals import CallProgress, Compacting, Retrying, Signal, TextDelta
 from hermes.core.store import Journal
 
 TICK_S = 0.05
@@ -46,6 +46,7 @@ class Live:
         self._calls: dict[CallId, Call] = {}
         self._running: dict[CallId, str] = {}
         self._progress = ""
+        self._work = ""  # what is done beside the calls
         self._spinning = False  # the spinner stands on the current line
         self.said: list[str] = []  # whole answers that stand on the screen
 
@@ -64,6 +65,9 @@ class Live:
                 self._progress = text
             case Retrying(why=why):
                 self._retry(why)
+            case Compacting(done=done, parts=parts):
+                label = f"compressing the conversation, {done} of {parts}"
+                self._work = label if done < parts else ""
             case _:
                 pass
 
@@ -181,7 +185,7 @@ class Live:
     def _spin(self) -> None:
         if not self._spins or (self._streams and self._shown):
             return
-        label = next(iter(self._running.values()), "thinking")
+        label = self._work or next(iter(self._running.values()), "thinking")
         last = self._progress.rstrip().rpartition("\n")[2]
         line = cut(f"{label}  {last}", LABEL_CHARS) if last else label
         self._console.stderr.write(f"\r{self._console.dim(f'{next(self._frames)} {line}')}\x1b[K")

@@ -10,7 +10,8 @@ from types import TracebackType
 from typing import TYPE_CHECKING, NoReturn, TextIO, TypeVar
 
 from hermes import __version__
-from hermes.cli import gateway_grammar, grammar, usage
+from hermes.cli import gateway_grammar, grammar, prompt_grammar, skills_grammar, usage
+from hermes.cli import memory_grammar as memory
 from hermes.cli.command import Command, Nothing, Shown
 from hermes.cli.errors import DONE, FAILED, INTERRUPTED, WRONG_USAGE, Usage, status_of
 from hermes.core.errors import HermesError
@@ -329,6 +330,33 @@ def _send() -> Callable[[gateway_grammar.Send, "Place"], int]:
     return run
 
 
+def _prompt_show() -> Callable[[prompt_grammar.Prompt, "Place"], int]:
+    from hermes.cli.prompt import run_show
+    from hermes.equipment import prompt_parts
+
+    return lambda given, place: run_show(given, place, prompt_parts)
+
+
+def _memory() -> Callable[[Namespace, "Place"], int]:
+    from hermes.cli.memory import run
+    from hermes.equipment import memories_of
+
+    return lambda given, place: run(given, place, memories_of)
+
+
+def _skills() -> Callable[[skills_grammar.Given, "Place"], int]:
+    from hermes.cli.skills import run
+    from hermes.equipment import skill_shelf
+
+    return lambda given, place: run(given, place, skill_shelf)
+
+
+def _insights() -> Callable[[grammar.Insights, "Place"], int]:
+    from hermes.cli.insights import run
+
+    return run
+
+
 def _doctor() -> Callable[[Shown, "Place"], int]:
     from hermes.cli.doctor import run
 
@@ -360,6 +388,10 @@ _ROUTES: Mapping[tuple[str, ...], Run] = dict(
         _route(gateway_grammar.INSTALL, _gateway_install),
         _route(gateway_grammar.UNINSTALL, _gateway_uninstall),
         _route(gateway_grammar.SEND, _send),
+        _route(prompt_grammar.SHOW, _prompt_show),
+        *(_route(each, _memory) for each in memory.MEMORY),
+        *(_route(each, _skills) for each in skills_grammar.SKILLS),
+        _route(grammar.INSIGHTS, _insights),
         _route(grammar.DOCTOR, _doctor),
         _route(grammar.BACKUP, _backup),
         _route(grammar.RESTORE, _restore),

@@ -12,7 +12,8 @@ from hermes.cli.times import ago, iso
 from hermes.cli.transcript import readable
 from hermes.cli.transcript import row as plain_row
 from hermes.core.events import Span
-from hermes.core.store import Hit, SessionRow
+from hermes.core.recall import EVERYTHING, marked
+from hermes.core.store import Found, Hit, SessionRow
 
 NONE_YET = "No conversations yet. Say something: hermes chat -q hello"
 
@@ -73,7 +74,12 @@ async def _show(given: grammar.Transcript, place: Place) -> int:
 async def _search(given: grammar.Search, place: Place) -> int:
     words = " ".join(given.words)
     async with looked_at(place) as store:
-        hits = await store.library.search(words, limit=given.limit) if store is not None else []
+        found = Found()
+        if store is not None:
+            found = await store.library.search(words, scope=EVERYTHING, limit=given.limit)
+    hits = found.hits
+    for note in found.notes:
+        place.console.tell(note)
     if given.json:
         place.console.document([_hit(hit) for hit in hits])
     elif not hits:
@@ -81,7 +87,10 @@ async def _search(given: grammar.Search, place: Place) -> int:
         return FAILED
     else:
         now = place.clock()
-        cells = [(called(h.key), ago(h.at, now), h.role, h.excerpt) for h in hits]
+        cells = [
+            (called(hit.key), ago(hit.at, now), hit.role, marked(hit.excerpt, hit.marks))
+            for hit in hits
+        ]
         place.console.table(("NAME", "WHEN", "ROLE", "WORDS"), cells)
     return DONE
 
@@ -139,5 +148,6 @@ def _hit(hit: Hit) -> Mapping[str, object]:
         "ordinal": hit.ordinal,
         "role": hit.role,
         "at": iso(hit.at),
-        "excerpt": hit.excerpt,
+        "sender": hit.sender,
+        "excerpt": marked(hit.excerpt, hit.marks),
     }

@@ -8,7 +8,6 @@ from dataclasses import dataclass, field
 
 from msgspec.structs import replace
 
-from hermes.app import new_id
 from hermes.cli.answer import Tale
 from hermes.cli.live import Live
 from hermes.cli.names import called
@@ -19,6 +18,7 @@ from hermes.core.events import Event
 from hermes.core.ids import MessageId, SessionKey
 from hermes.core.messages import Address, Inbound, Person, Reply
 from hermes.core.store import Accepted, MediaShelf
+from hermes.engine import new_id
 
 STOPPING = "Stopping the turn. Ctrl+C again leaves at once."
 

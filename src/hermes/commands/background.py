@@ -7,8 +7,8 @@ from hermes.commands.words import counted, lasting
 from hermes.core.channel import Command, Desk, Obeyed, Order
 from hermes.core.ids import MAIN_AGENT, MessageId, SessionKey, session_key
 from hermes.core.messages import Inbound
+from hermes.core.rules import Busy
 from hermes.core.session import Asking, Session, Turn, ref
-from hermes.core.step import Busy
 
 BACKGROUND = "background"
 WORKING = "Working on it in the background; the answer comes here."

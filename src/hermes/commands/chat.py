@@ -4,6 +4,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Literal
 
 from hermes.commands.background import BACKGROUND_COMMAND
+from hermes.commands.compress import COMPRESS_COMMAND
 from hermes.commands.conversations import CONVERSATION_COMMANDS
 from hermes.commands.exchanges import EXCHANGE_COMMANDS
 from hermes.commands.overview import overview_commands
@@ -11,7 +12,7 @@ from hermes.commands.place import place_commands
 from hermes.commands.questions import QUESTION_COMMANDS
 from hermes.commands.turns import turn_commands
 from hermes.core.channel import Command, Obeyed, Order
-from hermes.core.step import Busy
+from hermes.core.rules import Busy
 
 Groups = Mapping[str, Sequence[Command]]
 NO_SUCH = "There is no such command."
@@ -19,21 +20,27 @@ MORE = "Anything else that you write is a message. /help COMMAND tells about one
 
 
 def chat_commands(
-    *, on_stop: Literal["keep", "reset"], default_model: str, choose: Callable[[str], str]
+    *,
+    on_stop: Literal["keep", "reset"],
+    default_model: str,
+    choose: Callable[[str], str],
+    more: Groups | None = None,
 ) -> tuple[Command, ...]:
     """What every chat understands. `choose` makes PROVIDER:MODEL of what was said, or raises
-    Misconfigured or Rejected with a sentence for the person."""
+    Misconfigured or Rejected with a sentence for the person; `more` come from plugins, by the
+    heading under which they are listed."""
     groups: dict[str, tuple[Command, ...]] = {}
 
     def is_command(name: str) -> bool:
         return any(name == command.name for some in groups.values() for command in some)
 
-    groups["Conversations"] = (*CONVERSATION_COMMANDS, *EXCHANGE_COMMANDS)
+    groups["Conversations"] = (*CONVERSATION_COMMANDS, *EXCHANGE_COMMANDS, COMPRESS_COMMAND)
     groups["Work"] = (
         *turn_commands(on_stop, is_command),
         BACKGROUND_COMMAND,
         *QUESTION_COMMANDS,
     )
+    groups |= {heading: tuple(commands) for heading, commands in (more or {}).items()}
     groups["Hermes"] = (
         *overview_commands(default_model),
         *place_commands(default_model, choose),

@@ -2,22 +2,27 @@
 
 from collections.abc import Sequence
 
-from hermes.commands.elsewhere import by_owner
 from hermes.commands.past import last_view
 from hermes.commands.turns import interrupted, last_words
-from hermes.commands.words import ago, counted, quoted
+from hermes.commands.words import ago, counted, first_words, quoted
 from hermes.core.channel import Command, Desk, Obeyed, Order
 from hermes.core.events import Event, FactSet, SessionReset
 from hermes.core.ids import MAIN_AGENT
+from hermes.core.recall import marked, scope_of
+from hermes.core.rules import Busy
 from hermes.core.session import Suspended
-from hermes.core.step import Busy
-from hermes.core.store import ConversationRow, SessionRow
+from hermes.core.store import ConversationRow, Hit, SessionRow
 
 LISTED_MAX = 10
 SEARCHED_MAX = 100
 TITLE_CHARS_MAX = 80
+EXCERPT_CHARS_MAX = 240
 NEW = "A new conversation."
 NONE_BEFORE = "There is no earlier conversation here."
+HOW_TO_SEARCH = (
+    "/sessions lists the conversations. /sessions search WORDS finds messages with all the words; "
+    '"a phrase", -without and begin* are understood.'
+)
 HOW_TO_PICK = "/resume and its number brings one back; so does its title, or the start of its id."
 
 
@@ -93,13 +98,35 @@ def _name(row: ConversationRow) -> str:
 
 async def _sessions(order: Order, desk: Desk) -> Obeyed:
     """Lanes of other chats are the owner's to see."""
+    if order.argument:
+        return await _searched(order, desk)
     rows = await desk.store.library.conversations(order.session.key, limit=LISTED_MAX)
     here = [f"- {_described(row, order.at)}{_place(order, row)}" for row in rows]
     parts = ["Conversations here:", *(here or ["- none yet"])]
-    if by_owner(order):
+    if scope_of(order.session.key).width == "all":
         lanes = await desk.store.library.sessions(limit=LISTED_MAX)
         parts += ["Sessions everywhere:", *(f"- {_lane(lane, order.at)}" for lane in lanes)]
     return _said(order, "\n".join([*parts, "/resume goes back to an earlier conversation."]))
+
+
+async def _searched(order: Order, desk: Desk) -> Obeyed:
+    word, _, question = order.argument.partition(" ")
+    if word.lower() != "search" or not question.strip():
+        return _said(order, HOW_TO_SEARCH)
+    scope = scope_of(order.session.key)
+    found = await desk.store.library.search(question, scope=scope, limit=LISTED_MAX)
+    lines = [_hit(hit, order.at) for hit in found.hits]
+    if not lines:
+        lines = [f"{quoted(question)} was not found."]
+    elif any(hit.key == order.session.key for hit in found.hits):
+        lines.append("/resume and an id goes back to a conversation of this chat.")
+    return _said(order, "\n".join([*lines, *found.notes]))
+
+
+def _hit(hit: Hit, now: float) -> str:
+    lane, who = hit.key.removeprefix(f"agent:{MAIN_AGENT}:"), hit.sender or hit.role
+    shown = first_words(marked(hit.excerpt, hit.marks), EXCERPT_CHARS_MAX)
+    return f"- {who}, {ago(hit.at, now)}, {lane}, {hit.id}: {shown}"
 
 
 def _place(order: Order, row: ConversationRow) -> str:
@@ -140,7 +167,13 @@ CONVERSATION_COMMANDS = (
         look=_resume,
         argument="[NAME]",
     ),
-    Command(name="/sessions", busy=Busy.NOW, summary="List the conversations", look=_sessions),
+    Command(
+        name="/sessions",
+        busy=Busy.NOW,
+        summary="List the conversations, or search them",
+        look=_sessions,
+        argument="[search WORDS]",
+    ),
     Command(
         name="/title",
         busy=Busy.NOW,

@@ -17,8 +17,8 @@ from hermes.core.errors import Rejected
 from hermes.core.events import MessageReceived, Span, TurnResumed, View, ViewChanged
 from hermes.core.ids import MessageId, SessionId
 from hermes.core.messages import Line
+from hermes.core.rules import Busy
 from hermes.core.session import Asking, Session, Suspended
-from hermes.core.step import Busy
 from hermes.core.transcript import RELAYED
 
 NOTHING_SAID = "There is nothing to go back to here."
@@ -55,7 +55,7 @@ def without_last_exchange(session: Session, lines: Sequence[Line]) -> Shorter | 
     if not any(span.session == session.id and span.stop is None for span in spans):
         spans = (*spans, Span(session.id, session.rows))
     return Shorter(
-        view=View(spans, session.view.summary),
+        view=replace(session.view, spans=spans),
         said=_joined(said),
         worked=any(row.line.role == "tool" for row in exchange),
     )

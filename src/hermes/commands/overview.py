@@ -6,8 +6,8 @@ from typing import assert_never
 from hermes.commands.words import ago, counted, lasting, quoted
 from hermes.core.channel import ChannelStatus, Command, Desk, Obeyed, Order, Status
 from hermes.core.events import MarkReason
+from hermes.core.rules import Busy
 from hermes.core.session import Asking, Idle, Running, Session, Suspended
-from hermes.core.step import Busy
 from hermes.core.store import Counts
 
 MARKS: dict[MarkReason, str] = {

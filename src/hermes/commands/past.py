@@ -7,7 +7,9 @@ from msgspec.structs import replace
 from hermes.core import events as e
 from hermes.core.channel import Desk
 from hermes.core.errors import Rejected
+from hermes.core.fold import labelled
 from hermes.core.ids import SessionId
+from hermes.core.messages import Inbound
 from hermes.core.session import Session
 from hermes.core.store import ConversationRow
 
@@ -37,15 +39,17 @@ def view_at_the_end(events: Iterable[e.Event], conversation: SessionId) -> e.Vie
     current, view = SessionId(""), e.View()
     for event in events:
         match event:
-            case e.MessageReceived(opens=opens) if not current:
-                current, view = opens, e.View((e.Span(opens),))
+            case e.MessageReceived(opens=opens, inbound=Inbound(labels=labels)) if not current:
+                current, view = opens, labelled(e.View((e.Span(opens),)), labels)
             case e.SessionReset(opens=opens, view=began):
                 if current == conversation:
                     return view
                 current = opens
-                view = e.View((*began.spans, e.Span(opens)), began.summary)
+                view = replace(began, spans=(*began.spans, e.Span(opens)))
             case e.ViewChanged(view=changed):
                 view = changed
+            case e.MessageReceived(inbound=Inbound(labels=labels)) | e.CallEnded(labels=labels):
+                view = labelled(view, labels)
             case _:
                 continue
     return view if current == conversation else None
@@ -57,4 +61,4 @@ def closed(view: e.View, conversation: SessionId, rows: int) -> e.View:
         replace(span, stop=rows) if span.session == conversation and span.stop is None else span
         for span in view.spans
     )
-    return e.View(tuple(s for s in spans if s.stop is None or s.start < s.stop), view.summary)
+    return replace(view, spans=tuple(s for s in spans if s.stop is None or s.start < s.stop))

@@ -5,8 +5,8 @@ from collections.abc import Callable
 from hermes.core.channel import Command, Obeyed, Order
 from hermes.core.errors import Misconfigured, Rejected
 from hermes.core.events import FactSet, HomeSet, RestartAsked
+from hermes.core.rules import Busy
 from hermes.core.session import ref
-from hermes.core.step import Busy
 
 HOME = "This chat is home now: what nobody asked for in particular comes here."
 RESTARTING = (

@@ -6,8 +6,8 @@ from hermes.commands.elsewhere import forwarded, lanes_for_this_chat, may_decide
 from hermes.core.channel import Command, Desk, Obeyed, Order
 from hermes.core.events import QuestionAnswered
 from hermes.core.ids import CallId, TurnId
+from hermes.core.rules import Busy
 from hermes.core.session import Asking, Session
-from hermes.core.step import Busy
 from hermes.core.transcript import SAID_NO
 
 NOTHING_WAITS = "Nothing waits for an answer."

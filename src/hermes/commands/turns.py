@@ -8,6 +8,7 @@ from msgspec.structs import replace
 
 from hermes.core.channel import Command, Obeyed, Order
 from hermes.core.events import (
+    CompactionFailed,
     MessageReceived,
     PersonTold,
     SessionSuspended,
@@ -16,8 +17,9 @@ from hermes.core.events import (
 )
 from hermes.core.ids import MessageId
 from hermes.core.messages import Reply
+from hermes.core.rules import Busy
 from hermes.core.session import Asking, Running, Suspended, Turn, ref
-from hermes.core.step import Busy, command_name
+from hermes.core.step import command_name
 
 STOPPED = "Stopped."
 NOTHING_RUNS = "Nothing is running."
@@ -55,14 +57,23 @@ def _stop(order: Order) -> Obeyed:
     if named and (turn is None or turn.id != named):
         return Obeyed(replies=(order.reply(OTHER_TURN),))
     if turn is None:
-        return Obeyed(replies=(order.reply(NOTHING_RUNS),))
+        return _stop_beside(order)
     return Obeyed(events=interrupted(order, "stopped"), replies=last_words(order, STOPPED))
+
+
+def _stop_beside(order: Order) -> Obeyed:
+    """Outside of a turn only a compaction can be under way."""
+    session = order.session
+    if session.compaction.wanted is None:
+        return Obeyed(replies=(order.reply(NOTHING_RUNS),))
+    stopped = CompactionFailed(session.viewed_at, "you stopped it.", order.at, order.at)
+    return Obeyed(events=(stopped,), replies=(order.reply(STOPPED),))
 
 
 def _stop_and_reset(order: Order) -> Obeyed:
     """`sessions.on_stop: reset`: what follows starts clean; the old conversation is kept (C17)."""
     obeyed = _stop(order)
-    if not obeyed.events:
+    if open_turn(order) is None:
         return obeyed
     parked = SessionSuspended("you stopped it", order.at)
     return Obeyed(events=(*obeyed.events, parked), replies=obeyed.replies)

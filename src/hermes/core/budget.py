@@ -1,5 +1,7 @@
 """Limits on a turn, and how many tokens a text costs before a provider has counted it."""
 
+from collections.abc import Mapping
+
 from msgspec import Struct
 
 from hermes.core.messages import Line
@@ -8,6 +10,7 @@ from hermes.core.session import Turn
 BYTES_PER_TOKEN = 3.6  # English prose is about 4, code and JSON about 3; err on the dear side
 TOKENS_PER_LINE = 4
 TOKENS_PER_IMAGE = 1_200
+ANEW = "It begins anew at midnight UTC; the owner can raise it in config.yaml."
 
 
 class Limits(Struct, frozen=True, kw_only=True):
@@ -29,6 +32,50 @@ def spent(turn: Turn, limits: Limits) -> str:
             f"I stopped after {turn.tokens:,} tokens, the limit of one turn. "
             "Say “go on” to continue from here."
         )
+    return ""
+
+
+class Budgets(Struct, frozen=True, kw_only=True):
+    """What may be spent; without a number there is no limit. What nobody waits for may use only a
+    share of it, so that it stops first."""
+
+    session_tokens: int | None = None
+    person_day_tokens: int | None = None
+    day_tokens: int | None = None
+    day_cost: float | None = None
+    automation_share: float = 0.8
+
+    @property
+    def by_day(self) -> bool:
+        return any((self.person_day_tokens, self.day_tokens, self.day_cost))
+
+
+class Ledger(Struct, frozen=True, kw_only=True):
+    """What was spent since midnight UTC, by everybody and by each person."""
+
+    tokens: int = 0
+    cost: float = 0.0
+    persons: Mapping[str, int] = {}
+
+
+def over_budget(turn: Turn, used: int, ledger: Ledger, budgets: Budgets) -> str:
+    """Why no model may be asked for this turn; empty while one may. `used` are the conversation's
+    own tokens."""
+    person = turn.origin == "person"
+    share = 1.0 if person else budgets.automation_share
+    accounts = (
+        ("session_tokens", used, budgets.session_tokens, "Begin a new conversation with /new."),
+        ("person_day_tokens", ledger.persons.get(turn.sender, 0), budgets.person_day_tokens, ANEW),
+        ("day_tokens", ledger.tokens, budgets.day_tokens, ANEW),
+        ("day_cost", ledger.cost, budgets.day_cost, ANEW),
+    )
+    for name, spent_, limit, advice in accounts:
+        if limit is not None and spent_ >= share * limit:
+            whose = "" if person else f" (what nobody asked for may use {share:.0%} of it)"
+            return (
+                f"I stopped because a budget is used up: budgets.{name} is {limit:,}{whose}, and "
+                f"{spent_:,.6g} are spent. {advice}"
+            )
     return ""
 
 

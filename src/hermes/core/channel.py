@@ -9,10 +9,10 @@ from msgspec import Struct
 
 from hermes.core.events import Event
 from hermes.core.ids import NodeId, ReplyId, SessionId, SessionKey
-from hermes.core.messages import Address, Inbound, Media, Reply
+from hermes.core.messages import Address, Inbound, Media, Reply, Spent
+from hermes.core.rules import Busy
 from hermes.core.session import Session
 from hermes.core.signals import Signal
-from hermes.core.step import Busy
 from hermes.core.store import Accepted, Counts, MediaShelf, Store
 
 
@@ -29,6 +29,7 @@ class Manifest(Struct, frozen=True, kw_only=True):
     banner: bool = False  # people are told before their work is interrupted by a stop
     pause_s: float = 0.0  # between two things that we do in one chat
     draft_s: float = 0.0  # between two looks of a draft; 0: no drafts
+    hints: str = ""  # for the model: what can be shown here
 
 
 class Channel(Protocol):
@@ -169,6 +170,13 @@ class Obeyed:
     replies: tuple[Reply, ...] = ()
 
 
+class Considered(Struct, frozen=True, kw_only=True):
+    """What the model for small things made of a text."""
+
+    text: str
+    spent: Spent
+
+
 @dataclass(frozen=True, kw_only=True)
 class Desk:
     """What a command or a tool may look at, and the one way to reach another session: a message,
@@ -178,6 +186,7 @@ class Desk:
     media: MediaShelf
     accept: Callable[[Inbound], Awaitable[Accepted]]
     status: Callable[[], Awaitable[Status]]
+    consider: Callable[[str, str, str], Awaitable[Considered]]  # purpose, task, text; or raises
     clock: Callable[[], float]
 
 

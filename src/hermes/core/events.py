@@ -9,7 +9,17 @@ from typing import Literal
 from msgspec import Struct
 
 from hermes.core.ids import CallId, SessionId, TurnId
-from hermes.core.messages import Address, Call, Effect, Inbound, Outcome, Reply, Thought, Usage
+from hermes.core.messages import (
+    Address,
+    Call,
+    Effect,
+    Inbound,
+    Outcome,
+    Reply,
+    Spent,
+    Thought,
+    Usage,
+)
 
 MarkReason = Literal["restart_timeout", "shutdown_timeout", "restart_interrupted"]
 
@@ -27,6 +37,8 @@ class View(Struct, frozen=True, omit_defaults=True):
 
     spans: tuple[Span, ...] = ()
     summary: str = ""
+    bare: int = 0  # so many of the first rows are read without their tools' results
+    labels: tuple[str, ...] = ()  # of all that was ever read in it, also of what is summed up
 
 
 class MessageReceived(Struct, frozen=True, tag="message_received.1"):
@@ -132,6 +144,7 @@ class CallEnded(Struct, frozen=True, tag="call_ended.1", omit_defaults=True):
     at: float
     facts: dict[str, str] = {}
     labels: tuple[str, ...] = ()
+    spent: tuple[Spent, ...] = ()
 
 
 class TurnEnded(Struct, frozen=True, tag="turn_ended.1", omit_defaults=True):
@@ -167,11 +180,51 @@ class SessionReset(Struct, frozen=True, tag="session_reset.1", omit_defaults=Tru
 
 
 class ViewChanged(Struct, frozen=True, tag="view_changed.1"):
-    """Compaction, undo and retry: the model reads something else; no row is touched."""
+    """Undo and retry: the model reads something else; no row is touched."""
 
     view: View
     why: str
     at: float
+
+
+class CompactionAsked(Struct, frozen=True, tag="compaction_asked.1", omit_defaults=True):
+    """The conversation is to be summed up before a model reads it again. A person hears about it
+    at `address`; without one, the model had found it too long."""
+
+    at: float
+    focus: str = ""
+    address: Address | None = None
+
+
+class Compacted(Struct, frozen=True, tag="compacted.1", omit_defaults=True):
+    """The model reads this from now on; no row is touched. It was made of the view that stood at
+    position `of`; about so many `tokens` are left."""
+
+    of: int
+    view: View
+    tokens: int
+    at: float
+    spent: tuple[Spent, ...] = ()
+    replies: tuple[Reply, ...] = ()
+
+
+class CompactionFailed(Struct, frozen=True, tag="compaction_failed.1", omit_defaults=True):
+    """Everything is as it was; it is not tried again by itself before `not_before`."""
+
+    of: int
+    why: str
+    not_before: float
+    at: float
+    spent: tuple[Spent, ...] = ()
+    replies: tuple[Reply, ...] = ()
+
+
+class PromptMade(Struct, frozen=True, tag="prompt_made.1", omit_defaults=True):
+    """The system prompt of the conversation from here on, by the digest of its text."""
+
+    digest: str
+    at: float
+    labels: tuple[str, ...] = ()
 
 
 class FactSet(Struct, frozen=True, tag="fact_set.1"):
@@ -238,6 +291,10 @@ Event = (
     | SessionSuspended
     | SessionReset
     | ViewChanged
+    | CompactionAsked
+    | Compacted
+    | CompactionFailed
+    | PromptMade
     | FactSet
     | PersonTold
     | MessageRelayed

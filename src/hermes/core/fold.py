@@ -7,11 +7,13 @@ from typing import Any
 from msgspec.structs import replace
 
 from hermes.core import events as e
+from hermes.core.budget import tokens_of
 from hermes.core.errors import Refused
 from hermes.core.ids import CallId, TurnId
-from hermes.core.messages import Inbound
+from hermes.core.messages import PROVENANCE, Inbound, Spent
 from hermes.core.session import (
     Asking,
+    Compaction,
     Idle,
     Mark,
     Running,
@@ -23,6 +25,8 @@ from hermes.core.session import (
     call_id,
     ref,
 )
+
+_OF_ONE = ("title", "prompt")  # facts of one conversation; the others are the lane's
 
 
 def fold_all(session: Session, events: Iterable[e.Event]) -> Session:
@@ -89,7 +93,9 @@ def _started(session: Session, event: e.TurnStarted) -> Session:
         origin=taken[-1].origin,
     )
     instructions = next((i.instructions for i in reversed(taken) if i.instructions), "")
-    facts = {**session.facts, "instructions": instructions} if instructions else session.facts
+    facts = session.facts
+    if instructions and instructions != facts.get("instructions"):  # they stand in the prompt
+        facts = _facts(session, {"instructions": instructions, "prompt": ""})
     came = next((i.workdir for i in reversed(taken) if i.workdir), "")
     if came and came != facts.get("came_from"):  # who stays there keeps the session's own `cd`
         facts = {**facts, "came_from": came, "workdir": came}
@@ -98,6 +104,8 @@ def _started(session: Session, event: e.TurnStarted) -> Session:
         phase=Running(turn),
         runs=session.runs + 1,
         facts=facts,
+        filled=session.filled + sum(tokens_of(i.text) for i in taken),
+        view=labelled(session.view, *(i.labels for i in taken)),
     )
 
 
@@ -136,6 +144,7 @@ def _resumed(session: Session, event: e.TurnResumed) -> Session:
         _taken_out(session, event.messages),
         phase=Running(turn, session.mark),
         runs=1 if retried else session.runs + 1,
+        view=labelled(session.view, *(i.labels for i in taken)),
     )
 
 
@@ -158,7 +167,14 @@ def _answered(session: Session, event: e.ModelAnswered) -> Session:
         calls=turn.calls + len(event.calls),
         tokens=turn.tokens + event.usage.input + event.usage.output,
     )
-    return replace(_with(session, turn), unread=())
+    usage = event.usage
+    counted = usage.input + usage.output
+    filled = counted or session.filled + tokens_of(event.text)
+    compaction = session.compaction
+    if compaction.overflows:
+        compaction = replace(compaction, overflows=0)
+    used = session.used + counted
+    return replace(_with(session, turn), unread=(), filled=filled, used=used, compaction=compaction)
 
 
 def _asked(session: Session, event: e.QuestionAsked) -> Session:
@@ -171,7 +187,13 @@ def _question_answered(session: Session, event: e.QuestionAnswered) -> Session:
     phase = session.phase
     _demand(isinstance(phase, Asking) and phase.call == event.call, "nobody asked that")
     stage = Stage.ENDED if event.text or not event.granted else Stage.ALLOWED
-    turn = _moved(_current(session, event.turn), event.call, (Stage.ASKED,), stage=stage)
+    turn = _moved(
+        _current(session, event.turn),
+        event.call,
+        (Stage.ASKED,),
+        stage=stage,
+        approved=event.granted,
+    )
     turn = replace(turn, epoch=event.epoch)
     return replace(session, phase=Running(turn, session.mark))
 
@@ -180,7 +202,13 @@ def _call_started(session: Session, event: e.CallStarted) -> Session:
     turn = _running(session, event.turn)
     may = (Stage.INTENDED, Stage.ALLOWED, Stage.STARTED)
     turn = _moved(
-        turn, event.call, may, stage=Stage.STARTED, effect=event.effect, epoch=event.epoch
+        turn,
+        event.call,
+        may,
+        stage=Stage.STARTED,
+        effect=event.effect,
+        epoch=event.epoch,
+        started_at=event.at,
     )
     return _with(session, turn)
 
@@ -189,8 +217,10 @@ def _call_ended(session: Session, event: e.CallEnded) -> Session:
     turn = _running(session, event.turn)
     may = (Stage.INTENDED, Stage.ALLOWED, Stage.STARTED)
     turn = _moved(turn, event.call, may, stage=Stage.ENDED)
-    facts = _facts(session, event.facts)
-    return replace(_with(session, turn), facts=facts)
+    facts, view = _facts(session, event.facts), labelled(session.view, event.labels)
+    filled = session.filled + tokens_of(event.text)
+    used = session.used + _cost(event.spent)
+    return replace(_with(session, turn), facts=facts, view=view, filled=filled, used=used)
 
 
 def _ended(session: Session, event: e.TurnEnded) -> Session:
@@ -210,8 +240,8 @@ def _suspended(session: Session, event: e.SessionSuspended) -> Session:
 
 def _reset(session: Session, event: e.SessionReset) -> Session:
     """The lane's queue and what it remembers for the person stay; the conversation is another."""
-    view = e.View((*event.view.spans, e.Span(event.opens)), event.view.summary)
-    facts = {name: value for name, value in session.facts.items() if name != "title"}
+    view = replace(event.view, spans=(*event.view.spans, e.Span(event.opens)))
+    facts = {name: value for name, value in session.facts.items() if name not in _OF_ONE}
     return replace(
         session,
         id=event.opens,
@@ -221,7 +251,49 @@ def _reset(session: Session, event: e.SessionReset) -> Session:
         view=view,
         unread=(),
         facts=facts,
+        filled=0,
+        used=0,
+        compaction=Compaction(),
+        viewed_at=session.position + 1,
     )
+
+
+def _view_changed(session: Session, event: e.ViewChanged) -> Session:
+    at = session.position + 1
+    return replace(session, view=event.view, viewed_at=at, filled=0, compaction=Compaction())
+
+
+def _compaction_asked(session: Session, event: e.CompactionAsked) -> Session:
+    overflows = session.compaction.overflows + (event.address is None)
+    compaction = replace(session.compaction, wanted=event, overflows=overflows)
+    return replace(session, compaction=compaction)
+
+
+def _compacted(session: Session, event: e.Compacted) -> Session:
+    _demand(session.viewed_at == event.of, "another view was summed up")
+    return replace(
+        session,
+        view=labelled(event.view, session.view.labels),
+        viewed_at=session.position + 1,
+        filled=event.tokens,
+        used=session.used + _cost(event.spent),
+        compaction=Compaction(overflows=session.compaction.overflows),
+    )
+
+
+def _compaction_failed(session: Session, event: e.CompactionFailed) -> Session:
+    _demand(session.viewed_at == event.of, "another view was summed up")
+    failed = Compaction(
+        failures=session.compaction.failures + 1,
+        not_before=event.not_before,
+        overflows=session.compaction.overflows,
+    )
+    return replace(session, compaction=failed, used=session.used + _cost(event.spent))
+
+
+def _prompt_made(session: Session, event: e.PromptMade) -> Session:
+    facts = _facts(session, {"prompt": event.digest})
+    return replace(session, facts=facts, view=labelled(session.view, event.labels))
 
 
 _FOLDS: dict[type, Callable[[Session, Any], Session]] = {
@@ -240,7 +312,11 @@ _FOLDS: dict[type, Callable[[Session, Any], Session]] = {
     e.TurnInterrupted: _interrupted,
     e.SessionSuspended: _suspended,
     e.SessionReset: _reset,
-    e.ViewChanged: lambda session, event: replace(session, view=event.view),
+    e.ViewChanged: _view_changed,
+    e.CompactionAsked: _compaction_asked,
+    e.Compacted: _compacted,
+    e.CompactionFailed: _compaction_failed,
+    e.PromptMade: _prompt_made,
     e.FactSet: lambda session, event: replace(
         session, facts=_facts(session, {event.name: event.value})
     ),
@@ -278,6 +354,16 @@ def _moved(turn: Turn, call: CallId, from_: tuple[Stage, ...], **change: object)
         raise Refused(f"call {call} cannot become {change['stage']}")
     tracks = tuple(replace(t, **change) if t.call.id == call else t for t in turn.tracks)
     return replace(turn, tracks=tracks)
+
+
+def _cost(spent: tuple[Spent, ...]) -> int:
+    return sum(each.usage.input + each.usage.output for each in spent)
+
+
+def labelled(view: e.View, *labels: tuple[str, ...]) -> e.View:
+    """Labels only accumulate."""
+    read = {label for some in labels for label in some if label in PROVENANCE}
+    return replace(view, labels=tuple(sorted({*view.labels, *read}))) if read else view
 
 
 def _unread(session: Session, turn: Turn, *, reached: bool) -> tuple[CallId, ...]:

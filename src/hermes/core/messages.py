@@ -82,6 +82,18 @@ class Usage(Struct, frozen=True, kw_only=True, omit_defaults=True):
     cost: float | None = None
 
 
+# What a policy wants to know of a text; other labels are notes of the engine to itself.
+PROVENANCE = frozenset({"untrusted", "private", "secret"})
+
+
+class Spent(Struct, frozen=True, kw_only=True, omit_defaults=True):
+    """One model call beside those that answer a turn: what it was for, and what it took."""
+
+    purpose: str  # compaction, recall, vision, …
+    model: str
+    usage: Usage
+
+
 def together(usages: Sequence[Usage]) -> Usage:
     """The tokens of several calls; no cost when that of one of them is not known."""
     costs = [usage.cost for usage in usages if usage.cost is not None]
@@ -113,13 +125,14 @@ class Line(Struct, frozen=True, kw_only=True, omit_defaults=True):
     note: str = ""  # a word of ours, in a request only; no stored line has one
 
 
-Origin = Literal["person", "schedule", "webhook", "parent", "boot", "background", "relay"]
+Origin = Literal["person", "schedule", "webhook", "parent", "boot", "background", "relay", "review"]
 
 
 class Inbound(Struct, frozen=True, kw_only=True, omit_defaults=True):
     """One message, already parsed by its channel. (account, id) names it for ever.
 
-    `relay` is a message of ours for that chat: it is passed on, and never answered.
+    `relay` is a message of ours for that chat: it is passed on, and never answered. `review` asks
+    what is worth keeping of another conversation; nobody waits for its answer.
     """
 
     id: MessageId
@@ -138,6 +151,7 @@ class Inbound(Struct, frozen=True, kw_only=True, omit_defaults=True):
     instructions: str = ""  # the sender's own, for the whole conversation
     workdir: str = ""  # where the sender is: the session's commands run there
     node: str = ""  # the process that took it in
+    spent: tuple[Spent, ...] = ()  # on understanding it (what a sticker shows)
 
 
 ReplyKind = Literal["answer", "notice", "question"]

@@ -1,15 +1,18 @@
 """What the engine asks of models and tools. Plugins implement it; the engine imports none."""
 
-from collections.abc import Awaitable, Callable, Mapping
+from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Literal, Protocol
 
 from msgspec import Struct
 
 from hermes.core.channel import Desk
+from hermes.core.events import Event
 from hermes.core.ids import SessionKey, TurnId
-from hermes.core.messages import Call, Effect, Line, Outcome, Thought, Usage
+from hermes.core.messages import Call, Effect, Line, Outcome, Spent, Thought, Usage
+from hermes.core.session import Session
 from hermes.core.signals import Watch
+from hermes.core.step import Compact
 
 # ── models ──────────────────────────────────────────────────────────────────────────────────────
 
@@ -30,6 +33,32 @@ class Request(Struct, frozen=True, kw_only=True):
     tools: tuple[ToolSpec, ...] = ()
     blobs: Mapping[str, bytes] = {}  # media of the lines, by digest
     output_tokens_max: int | None = None
+
+
+class PromptPart(Struct, frozen=True):
+    """A named piece of the system prompt, so that a person can see what each costs."""
+
+    name: str
+    text: str
+
+
+class Compactor(Protocol):
+    """Makes a conversation shorter to read."""
+
+    async def compact(
+        self,
+        step: Compact,
+        session: Session,
+        lines: Sequence[Line],
+        providers: Sequence["Provider"],
+        window: int,
+        watch: Watch,
+    ) -> tuple[Event, ...]:
+        """The providers are asked in this order, each for what the one before could not do."""
+
+    def failed(
+        self, step: Compact, session: Session, why: str, spent: tuple[Spent, ...]
+    ) -> Event: ...
 
 
 class RawCall(Struct, frozen=True):
@@ -69,6 +98,7 @@ class ToolResult(Struct, frozen=True, kw_only=True):
     outcome: Outcome = Outcome.OK
     facts: dict[str, str] = {}
     labels: tuple[str, ...] = ()
+    spent: tuple[Spent, ...] = ()  # on models that it asked
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -79,6 +109,7 @@ class Bench:
     turn: TurnId
     call: Call
     facts: Mapping[str, str]
+    labels: frozenset[str]  # of all that the model has read in this conversation
     watch: Watch
     desk: Desk
 
@@ -99,3 +130,4 @@ class Tool:
     run: Callable[[Bench], Awaitable[ToolResult]]
     seek: Callable[[Bench], Awaitable[ToolResult | None]] | None = None
     stop: Callable[[Bench], Awaitable[None]] | None = None
+    reviews: bool = False  # also for a look back at a conversation, which has no other tools

@@ -3,7 +3,7 @@
 Pure, so that both stores write the same rows, and a rebuild from the journal gives them again.
 """
 
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Iterator, Sequence
 from typing import Literal
 
 from msgspec import Struct
@@ -12,11 +12,17 @@ from hermes.core import events as e
 from hermes.core.codec import encode, kind_of
 from hermes.core.fold import fold
 from hermes.core.ids import SessionId, SessionKey, TurnId
-from hermes.core.messages import Address, Line, Reply
+from hermes.core.messages import Address, Line, Origin, Outcome, Reply, Spent
 from hermes.core.session import Session
 from hermes.core.transcript import rows
 
 TurnState = Literal["running", "asking", "answered", "failed", "stopped", "parked"]
+_PURPOSES: dict[Origin, str] = {  # of a turn's own model calls; else they are for the "turn"
+    "schedule": "schedule",
+    "parent": "subagent",
+    "background": "background",
+    "review": "memory",
+}
 
 
 class Written(Struct, frozen=True):
@@ -45,6 +51,30 @@ class TurnRow(Struct, frozen=True, kw_only=True):
     started_at: float
     ended_at: float | None
     first: int
+
+
+class UsageRow(Struct, frozen=True, kw_only=True):
+    """One model call, in the accounts. `event` says which of the commit's events tells of it,
+    counted from 1, and `ordinal` which of that event's calls it is."""
+
+    event: int
+    ordinal: int
+    session: SessionId
+    turn: str
+    at: float
+    platform: str
+    person: str
+    spent: Spent
+
+
+class CallRow(Struct, frozen=True, kw_only=True):
+    """One use of a tool. `seconds` is None for one that nobody saw begin."""
+
+    event: int
+    tool: str
+    outcome: Outcome
+    at: float
+    seconds: float | None
 
 
 class Summary(Struct, frozen=True, kw_only=True):
@@ -78,6 +108,8 @@ class Commit(Struct, frozen=True, kw_only=True):
     opens: tuple[SessionId, ...]  # conversations that begin here
     after: Session
     homes: tuple[Address, ...] = ()
+    usage: tuple[UsageRow, ...] = ()
+    calls: tuple[CallRow, ...] = ()
     snapshot: bool = False
     rests: bool = False  # nothing is left to do behind this
 
@@ -98,13 +130,16 @@ def commit_of(
     session, lines, replies = before, list[MessageRow](), list[Reply]()
     turns: dict[TurnId, TurnRow] = {}
     opens: list[SessionId] = []
-    for event in events:
+    usage, calls = list[UsageRow](), list[CallRow]()
+    for number, event in enumerate(events, start=1):
         after = fold(session, event)
         added = rows(session, event)
         lines += (MessageRow(session.id, session.rows + i, row) for i, row in enumerate(added))
         replies += (r for r in replies_of(event) if r.address.platform not in fetched)
         if (turn := turn_row(session, event, after)) is not None:
             turns[turn.id] = turn
+        usage += usage_rows(session, event, after, number)
+        calls += call_rows(session, event, number)
         if after.id != session.id:
             opens.append(after.id)
         session = after
@@ -120,6 +155,8 @@ def commit_of(
         opens=tuple(opens),
         after=session,
         homes=tuple(event.address for event in events if isinstance(event, e.HomeSet)),
+        usage=tuple(usage),
+        calls=tuple(calls),
         snapshot=snapshot,
         rests=rests,
     )
@@ -141,6 +178,8 @@ def replies_of(event: e.Event) -> tuple[Reply, ...]:
             | e.TurnMarked(replies=replies)
             | e.PersonTold(replies=replies)
             | e.MessageRelayed(replies=replies)
+            | e.Compacted(replies=replies)
+            | e.CompactionFailed(replies=replies)
         ):
             return replies
         case _:
@@ -166,6 +205,49 @@ def turn_row(before: Session, event: e.Event, after: Session) -> TurnRow | None:
     )
 
 
+def usage_rows(before: Session, event: e.Event, after: Session, number: int) -> Iterator[UsageRow]:
+    """The model calls that an event tells of, and those that were spent on a message taken in."""
+    turn, spent = before.turn, tuple[Spent, ...]()
+    match event:
+        case e.ModelAnswered(model=model, usage=usage) if turn is not None:
+            purpose = _PURPOSES.get(turn.origin, "turn")
+            spent = (Spent(purpose=purpose, model=model, usage=usage),)
+        case e.CallEnded(spent=spent) | e.Compacted(spent=spent) | e.CompactionFailed(spent=spent):
+            pass
+    who = (turn.address.platform, turn.sender) if turn else (_platform(before.key), "")
+    bought = [(who, each) for each in spent]
+    for inbound in before.waiting:
+        if inbound.spent and inbound not in after.waiting:
+            who = (inbound.address.platform, inbound.sender.id)
+            bought += ((who, each) for each in inbound.spent)
+    turn = after.turn or turn
+    for ordinal, ((platform, person), each) in enumerate(bought):
+        yield UsageRow(
+            event=number,
+            ordinal=ordinal,
+            session=before.id,
+            turn=turn.id if turn else "",
+            at=at_of(event),
+            platform=platform,
+            person=person,
+            spent=each,
+        )
+
+
+def call_rows(before: Session, event: e.Event, number: int) -> Iterator[CallRow]:
+    if not isinstance(event, e.CallEnded) or before.turn is None:
+        return
+    for track in before.turn.tracks:
+        if track.call.id == event.call:
+            yield CallRow(
+                event=number,
+                tool=track.call.tool,
+                outcome=event.outcome,
+                at=event.at,
+                seconds=max(event.at - track.started_at, 0.0) if track.started_at else None,
+            )
+
+
 def summary_of(session: Session, *, taken: int = 0) -> Summary:
     return Summary(
         id=session.id,
@@ -176,6 +258,11 @@ def summary_of(session: Session, *, taken: int = 0) -> Summary:
         rows=session.rows,
         taken=taken,
     )
+
+
+def _platform(key: SessionKey) -> str:
+    """`agent:main:{platform}:…`; "" for a key of another shape."""
+    return "".join(key.split(":", 3)[2:3])
 
 
 def _turn_state(event: e.Event) -> TurnState | None:

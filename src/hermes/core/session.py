@@ -30,6 +30,8 @@ class Track(Struct, frozen=True, kw_only=True, omit_defaults=True):
     stage: Stage = Stage.INTENDED
     effect: Effect = Effect.EFFECT
     epoch: int = 0
+    started_at: float = 0.0
+    approved: bool = False  # a person said yes to it
 
 
 class Mark(Struct, frozen=True, kw_only=True, omit_defaults=True):
@@ -91,6 +93,15 @@ class Suspended(Struct, frozen=True, tag="suspended"):
 Phase = Idle | Running | Asking | Suspended
 
 
+class Compaction(Struct, frozen=True, kw_only=True, omit_defaults=True):
+    """What is to be done about a conversation that grows too long, and how it went so far."""
+
+    wanted: e.CompactionAsked | None = None
+    failures: int = 0  # in a row
+    not_before: float = 0.0
+    overflows: int = 0  # since a model last answered
+
+
 class Session(Struct, frozen=True, kw_only=True, omit_defaults=True):
     """Everything a decision needs, and nothing that is not in the journal."""
 
@@ -103,6 +114,10 @@ class Session(Struct, frozen=True, kw_only=True, omit_defaults=True):
     runs: int = 0  # begun since the last turn that came to its end (C14)
     view: e.View = e.View()
     unread: tuple[CallId, ...] = ()  # results of a stopped turn that no model has read
+    filled: int = 0  # tokens that a model would read, by its provider's count where there is one
+    used: int = 0  # tokens of all model calls for this conversation
+    compaction: Compaction = Compaction()
+    viewed_at: int = 0  # position at which the view last became another one
     facts: dict[str, str] = {}
     told: tuple[str, ...] = ()  # waiting messages whose sender knows that they wait
 

@@ -33,6 +33,13 @@ class Retrying(Struct, frozen=True):
     delay_s: float
 
 
+class Compacting(Struct, frozen=True):
+    """So many parts of a long conversation have been summed up."""
+
+    done: int
+    parts: int
+
+
 class Recorded(Struct, frozen=True):
     """These events have just become durable, the last one at this position."""
 
@@ -40,7 +47,7 @@ class Recorded(Struct, frozen=True):
     position: int
 
 
-Glimpse = TextDelta | ThoughtDelta | CallProgress | Retrying | Recorded
+Glimpse = TextDelta | ThoughtDelta | CallProgress | Retrying | Compacting | Recorded
 
 
 class Signal(Struct, frozen=True):

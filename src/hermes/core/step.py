@@ -4,15 +4,14 @@ Running, resuming, approving, queueing and stopping are the same question asked 
 so there is no resume code.
 """
 
-from collections.abc import Callable, Mapping
-from enum import Enum
-from typing import Literal, assert_never
+from typing import assert_never
 
 from msgspec import Struct
 
-from hermes.core.budget import Limits, spent
+from hermes.core.budget import over_budget, spent
 from hermes.core.ids import TurnId
 from hermes.core.messages import Call, Effect, Inbound
+from hermes.core.rules import Allow, Ask, Busy, Deny, Moment, Rules
 from hermes.core.session import (
     Asking,
     Idle,
@@ -26,68 +25,6 @@ from hermes.core.session import (
 )
 
 PARALLEL_MAX = 8
-
-
-class Busy(Enum):
-    """When may a command run while a turn is open?"""
-
-    NOW = "now"
-    BETWEEN = "between"  # not while a model is being asked, which would not hear of it
-    LATER = "later"
-
-
-BusyMode = Literal["queue", "interrupt", "steer"]  # what a message does to a running turn
-
-
-class Allow(Struct, frozen=True):
-    """The call may run."""
-
-
-class Ask(Struct, frozen=True):
-    """A person must say yes first."""
-
-    why: str
-
-
-class Deny(Struct, frozen=True):
-    """The call may not run; the model is told why."""
-
-    why: str
-
-
-Verdict = Allow | Ask | Deny
-
-
-class ResumeRules(Struct, frozen=True, kw_only=True):
-    """When an interrupted turn goes on by itself (C13 to C15)."""
-
-    auto: bool = True
-    freshness_s: float = 3600.0  # 0: no limit
-    attempts_max: int = 3
-
-
-class Rules(Struct, frozen=True, kw_only=True):
-    """What settings and plugins declared, in the form that a decision needs."""
-
-    commands: Mapping[str, Busy]
-    effect: Callable[[Call], Effect]
-    recovers: frozenset[str] = frozenset()  # tools that can look for a lost call's outcome
-    verdict: Callable[[Session, Call], Verdict] = lambda _session, _call: Allow()
-    limits: Limits = Limits()
-    resume: ResumeRules = ResumeRules()
-    busy: BusyMode = "queue"
-    tells: frozenset[str] = frozenset()  # platforms where people are told that a message waits
-    allowed: Callable[[Turn], bool] = lambda _turn: True  # is its person still welcome?
-
-
-class Moment(Struct, frozen=True, kw_only=True):
-    """When, under which ownership of the session, and in which process the question is asked."""
-
-    at: float
-    epoch: int
-    draining: bool = False  # what runs may go on; nothing begins
-    absent: frozenset[str] = frozenset()  # platforms that are not connected yet
-    resumes: bool = True  # false after a chain of crashed boots (C15)
 
 
 class Rest(Struct, frozen=True):
@@ -162,6 +99,20 @@ class AskModel(Struct, frozen=True):
     ordinal: int
 
 
+class Prepare(Struct, frozen=True):
+    """The conversation has no system prompt yet."""
+
+    turn: TurnId
+
+
+class Compact(Struct, frozen=True):
+    """Sum the conversation up, within a turn or for a person who asked. It is the one that a
+    model reads since position `of`."""
+
+    turn: TurnId | None
+    of: int
+
+
 class AskPerson(Struct, frozen=True):
     turn: TurnId
     call: Call
@@ -217,6 +168,8 @@ Step = (
     | MarkTurn
     | ResumeTurn
     | Suspend
+    | Prepare
+    | Compact
     | AskModel
     | AskPerson
     | RefuseCall
@@ -233,6 +186,8 @@ def next_step(session: Session, rules: Rules, moment: Moment) -> Step:
         return command
     match session.phase:
         case Idle():
+            if session.compaction.wanted is not None and session.compaction.wanted.address:
+                return Postpone() if moment.draining else Compact(None, session.viewed_at)
             said = _said(session, rules)
             if said and moment.draining:
                 return _told_to_wait(session, said, rules, moment) or Postpone()
@@ -348,7 +303,22 @@ def _next_in_turn(session: Session, turn: Turn, rules: Rules, moment: Moment) ->
     if open_:
         return _next_for_calls(session, turn, rules, moment)
     why = spent(turn, rules.limits)
-    return Finish(turn.id, why) if why else AskModel(turn.id, turn.steps)
+    why = why or over_budget(turn, session.used, moment.ledger, rules.budgets)
+    if why:
+        return Finish(turn.id, why)
+    if "prompt" not in session.facts:
+        return Prepare(turn.id)
+    if _is_too_long(session, rules, moment):
+        return Compact(turn.id, session.viewed_at)
+    return AskModel(turn.id, turn.steps)
+
+
+def _is_too_long(session: Session, rules: Rules, moment: Moment) -> bool:
+    if session.compaction.wanted is not None:
+        return True
+    window = rules.window(session)
+    full = window > 0 and session.filled >= rules.full_at * window
+    return full and moment.at >= session.compaction.not_before
 
 
 def _next_for_calls(session: Session, turn: Turn, rules: Rules, moment: Moment) -> Step:

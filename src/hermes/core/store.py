@@ -11,8 +11,9 @@ from msgspec import Struct
 
 from hermes.core.events import Event, Span
 from hermes.core.ids import NodeId, ReplyId, SessionId, SessionKey, TurnId
-from hermes.core.messages import Address, Inbound, Line, Media, Reply
+from hermes.core.messages import Address, Inbound, Line, Media, Reply, Usage
 from hermes.core.projection import Commit, TurnRow
+from hermes.core.recall import Scope
 from hermes.core.session import Session
 
 
@@ -168,6 +169,15 @@ class Hit(Struct, frozen=True, kw_only=True):
     role: str
     at: float
     excerpt: str
+    sender: str = ""
+    marks: tuple[tuple[int, int], ...] = ()  # where in the excerpt the words stand: [start, stop)
+
+
+class Found(Struct, frozen=True, kw_only=True):
+    """What a search found, the best first. `notes` say in sentences what was not looked at."""
+
+    hits: tuple[Hit, ...] = ()
+    notes: tuple[str, ...] = ()
 
 
 class ConversationRow(Struct, frozen=True, kw_only=True):
@@ -208,6 +218,38 @@ class Counts(Struct, frozen=True, kw_only=True):
     outbox_oldest_at: float | None
 
 
+Dimension = Literal["day", "model", "purpose", "platform", "session", "person"]
+
+
+class UsageSum(Struct, frozen=True, kw_only=True):
+    """Model calls with one `name` in common: an ISO date (UTC), a model, a purpose, a platform, a
+    session's key or a person's id; "" for sessions that were deleted. Always of one model, and
+    either all of them with the provider's own cost, or none (`usage.cost` is None)."""
+
+    by: Dimension
+    name: str
+    model: str
+    calls: int
+    usage: Usage
+
+
+class ToolSum(Struct, frozen=True, kw_only=True):
+    """`seconds` are those of the `timed` calls."""
+
+    tool: str
+    calls: int
+    failed: int
+    timed: int
+    seconds: float
+
+
+class Spending(Struct, frozen=True, kw_only=True):
+    """Sums over all dimensions, each cut to its greatest."""
+
+    sums: tuple[UsageSum, ...] = ()
+    tools: tuple[ToolSum, ...] = ()
+
+
 class Library(Protocol):
     """Listings for people. Everything here can be rebuilt from the journal."""
 
@@ -225,7 +267,12 @@ class Library(Protocol):
         self, key: SessionKey, *, after: int = 0, limit: int = 1000
     ) -> Sequence[Event]: ...
 
-    async def search(self, words: str, *, limit: int) -> Sequence[Hit]: ...
+    async def search(
+        self, question: str, *, scope: Scope, limit: int, hidden: Sequence[Span] = ()
+    ) -> Found:
+        """Rows of these sessions with all the words, without those of the hidden spans. Words,
+        "phrases", -exclusions and beginnings* are understood; nothing else in it is syntax. It
+        costs no more than so much: a question is cut, old rows with a common word are left out."""
 
     async def conversations(
         self, key: SessionKey | None, *, limit: int
@@ -243,11 +290,34 @@ class Library(Protocol):
 
     async def counts(self) -> Counts: ...
 
+    async def usage(self, *, since: float, until: float, limit: int = 1_000) -> Spending:
+        """What was spent in [since, until), by each dimension, at most `limit` rows of each."""
+
+    async def spent(
+        self,
+        *,
+        since: float,
+        key: SessionKey | None = None,
+        conversation: SessionId | None = None,
+        person: str | None = None,
+    ) -> Sequence[UsageSum]:
+        """What was spent since then, by model; all of it, or that of one lane, of one conversation
+        in its lane, of one person."""
+
     async def delete(self, key: SessionKey) -> bool:
         """Remove a session and all that belongs to it. Refused while a living node runs it."""
 
     async def rebuild(self) -> None:
         """Make every projection anew from the journal."""
+
+
+class Texts(Protocol):
+    """Long texts that many sessions share (system prompts), each kept once, by its digest."""
+
+    async def keep(self, text: str) -> str:
+        """Durable when it returns the digest: SHA-256 of the UTF-8 bytes, in hex."""
+
+    async def text(self, digest: str) -> str | None: ...
 
 
 class Upkeep(Protocol):
@@ -270,6 +340,7 @@ class Store:
     nodes: Nodes
     outbox: Outbox
     library: Library
+    texts: Texts
     upkeep: Upkeep
 
 

@@ -20,8 +20,11 @@ LOST = (
     "Look at what it did before you retry it; if a retry could do harm, ask the person first."
 )
 
+APPROVED = "approved"  # label of the result of a call that a person said yes to
 RELAYED = "relayed"  # label of a line that another conversation sent into this chat
 _RELAYED = "[Sent into this chat by you, from another conversation:]\n"
+
+BARE_CHARS = 600
 
 _WHY = {
     "restart_timeout": "a gateway restart",
@@ -58,6 +61,9 @@ def rows(session: Session, event: e.Event) -> tuple[Line, ...]:
         case e.ModelAnswered():
             return (_assistant(event),)
         case e.CallEnded(turn=turn, call=call, outcome=outcome, text=text, at=at, labels=labels):
+            tracks = session.turn.tracks if session.turn is not None else ()
+            if any(track.approved and track.call.id == call for track in tracks):
+                labels = (*labels, APPROVED)
             return (
                 Line(
                     role="tool",
@@ -144,7 +150,19 @@ def _assistant(event: e.ModelAnswered) -> Line:
 def _summarised(session: Session, lines: Sequence[Line]) -> Iterable[Line]:
     if session.view.summary:
         yield Line(role="user", text=session.view.summary)
-    yield from lines
+    bare = session.view.bare
+    yield from (bared(line) for line in lines[:bare])
+    yield from lines[bare:] if bare else lines
+
+
+def bared(line: Line) -> Line:
+    """A tool's result without most of it; other lines as they are."""
+    if line.role != "tool" or len(line.text) <= BARE_CHARS:
+        return line
+    head, tail = line.text[: BARE_CHARS // 2], line.text[-BARE_CHARS // 4 :]
+    left_out = len(line.text) - len(head) - len(tail)
+    text = f"{head}\n[Hermes left {left_out:,} characters of this old result out.]\n{tail}"
+    return replace(line, text=text)
 
 
 class _Valid:

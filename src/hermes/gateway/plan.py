@@ -18,6 +18,7 @@ from hermes.core.errors import Refused
 from hermes.core.fold import fold
 from hermes.core.ids import ReplyId, SessionId, TurnId
 from hermes.core.messages import Call, Effect, Inbound, Outcome, Reply, ReplyKind
+from hermes.core.rules import Rules
 from hermes.core.session import Session, ref
 from hermes.core.transcript import LOST
 from hermes.gateway.present import Present
@@ -51,16 +52,19 @@ class More(Struct, frozen=True):
     """There is more to decide than fits into one commit."""
 
 
+Question = s.Prepare | s.Compact | s.AskModel  # what a worker asks the agent, one at a time
+
+
 @dataclass(frozen=True, kw_only=True)
 class Plan:
     events: tuple[e.Event, ...]
     launches: tuple[Launch | Errand, ...]
-    then: s.Rest | s.Postpone | s.Wait | s.AskModel | More
+    then: s.Rest | s.Postpone | s.Wait | Question | More
 
 
 @dataclass(frozen=True, kw_only=True)
 class Planner:
-    rules: s.Rules
+    rules: Rules
     commands: Mapping[str, Command]
     present: Present
     new_id: Callable[[], str]
@@ -89,7 +93,7 @@ class Planner:
             events.append(event)
         while len(events) < EVENTS_MAX:
             step = s.next_step(session, self.rules, self.present.moment(epoch))
-            if isinstance(step, s.Rest | s.Postpone | s.Wait | s.AskModel):
+            if isinstance(step, s.Rest | s.Postpone | s.Wait | Question):
                 return Plan(events=tuple(events), launches=tuple(launches), then=step)
             if isinstance(step, s.RunCommand) and self.commands[step.name].run is None:
                 if ref(step.inbound) not in errands:

@@ -10,9 +10,10 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 from pathlib import Path
 
+from hermes.core.budget import Ledger
 from hermes.core.channel import ChannelStatus, GatewayState, Status
 from hermes.core.ids import NodeId
-from hermes.core.step import Moment
+from hermes.core.rules import Moment
 from hermes.core.store import Counts
 
 
@@ -28,6 +29,7 @@ class Present:
     resumes: bool = True
     started_at: float = 0.0
     channels: Callable[[], tuple[ChannelStatus, ...]] = lambda: ()
+    ledger: Callable[[], Ledger] = Ledger
 
     def __post_init__(self) -> None:
         self.started_at = self.clock()
@@ -39,6 +41,7 @@ class Present:
             draining=self.state == "draining",
             absent=frozenset(self.absent),
             resumes=self.resumes,
+            ledger=self.ledger(),
         )
 
     def status(self, running: int, counts: Counts) -> Status:

@@ -26,7 +26,7 @@ from hermes.gateway.hearing import Hearing, Post
 from hermes.gateway.lanes import Lane
 from hermes.gateway.lost import lost_message
 from hermes.gateway.service import CLAIMS_MAX, Gateway
-from hermes.gateway.supervise import beside, keep_running
+from hermes.gateway.supervise import beside, caught_up, keep_running
 
 WAKE_S = 5.0
 FIRST_TRY_S = 10.0  # how long a start waits for channels before it goes on without them
@@ -181,6 +181,7 @@ class Serving:
             while self.engine.present.state != "draining":
                 if await self.engine.claim_all() < CLAIMS_MAX:
                     break
+                await caught_up()
             await self.engine.store.nodes.wake(WAKE_S)
             self.engine.outgoing.set()  # it may have been for a reply of ours
 

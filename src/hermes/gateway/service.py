@@ -20,10 +20,11 @@ from hermes.gateway.intake import Intake
 from hermes.gateway.lanes import Lane, Lanes
 from hermes.gateway.live import Hub
 from hermes.gateway.present import Present
+from hermes.gateway.purse import Purse
 from hermes.gateway.supervise import beside, keep_running, survived
 from hermes.gateway.worker import Worker
 
-CLAIMS_MAX = 200
+CLAIMS_MAX = 50
 AGAIN_S = 1.0
 SURE_BEATS = 2  # of the three that fit into a lease
 
@@ -41,6 +42,7 @@ class Gateway:
     beat_s: float
     hub: Hub
     present: Present
+    purse: Purse
     outgoing: asyncio.Event = field(default_factory=asyncio.Event)
     failure: StoreFailed | None = None  # the last one that ended a session's work
     seen_at: float = 0.0  # when we last heard that we are alive in the eyes of others
@@ -66,6 +68,7 @@ class Gateway:
         """Alive in the eyes of others for as long as the block runs."""
         await self.store.nodes.join(self.node, seat=seat)
         self.seen_at = asyncio.get_running_loop().time()
+        await self.purse.look()
         async with beside(keep_running("beat", self._beat)):
             yield
 
@@ -133,6 +136,7 @@ class Gateway:
             media=self.delivery.media,
             accept=self.accept,
             status=self.status,
+            consider=self.worker.agent.consider,
             clock=self.present.clock,
         )
 
@@ -181,3 +185,4 @@ class Gateway:
             if not await self.store.nodes.beat(self.node):
                 raise Fenced(f"node {self.node} was taken for dead while it slept")
             self.seen_at = began
+            await self.purse.look()

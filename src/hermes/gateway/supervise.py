@@ -17,6 +17,7 @@ RESTARTS_MAX = 5
 PAUSE_S = 0.2
 BUSY_PAUSE_S = 1.0
 STEADY_S = 60.0
+LOOK_S, LATE_S, LOOKS_MAX = 0.005, 0.02, 20
 
 log = logging.getLogger("hermes.gateway")
 
@@ -38,6 +39,16 @@ async def survived(
         await work()
     except Exception as error:
         await lost(error)
+
+
+async def caught_up() -> None:
+    """Others first: until everything that is ready runs without delay again, or for a while."""
+    loop = asyncio.get_running_loop()
+    for _ in range(LOOKS_MAX):
+        before = loop.time()
+        await asyncio.sleep(LOOK_S)
+        if loop.time() - before < LATE_S:
+            return
 
 
 async def keep_running(name: str, loop: Callable[[], Coroutine[None, None, None]]) -> None:

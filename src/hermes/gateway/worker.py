@@ -5,11 +5,13 @@ except what the journal says, so it may be cancelled, or die, at any line.
 """
 
 import asyncio
-from collections.abc import Coroutine
+from collections.abc import Awaitable, Callable, Coroutine, Sequence
 from dataclasses import dataclass
 from enum import Enum, auto
+from typing import TypeVar
 
 from hermes.agent.loop import Agent
+from hermes.agent.prompt import PLAIN
 from hermes.core.channel import Desk, Obeyed
 from hermes.core.errors import HermesError, Refused, StoreBusy, StoreFull
 from hermes.core.events import Event
@@ -17,14 +19,16 @@ from hermes.core.fold import fold_all
 from hermes.core.ids import NodeId, TurnId
 from hermes.core.messages import Call
 from hermes.core.ports import Bench
-from hermes.core.projection import Commit, commit_of
-from hermes.core.session import Stage, Turn, ref
+from hermes.core.projection import Commit, UsageRow, commit_of
+from hermes.core.session import Session, Stage, Turn, ref
 from hermes.core.signals import Emit, Glimpse, Recorded, Signal, Watch
-from hermes.core.step import AskModel, Postpone, Rest, Wait
+from hermes.core.step import Compact, Postpone, Prepare, Rest, Wait
 from hermes.core.store import Claim, Fence, Journal
 from hermes.gateway.lanes import Flight, Lane
-from hermes.gateway.plan import Errand, Launch, More, Planner, obeyed
+from hermes.gateway.plan import Errand, Launch, More, Planner, Question, obeyed
 from hermes.gateway.supervise import outcome
+
+T = TypeVar("T")
 
 SNAPSHOT_EVERY = 64  # a cold load folds about this many events
 WRITE_TRIES = 5
@@ -47,6 +51,7 @@ class Worker:
     planner: Planner
     emit: Emit
     node: NodeId
+    spend: Callable[[Sequence[UsageRow]], None]
     fetched: frozenset[str] = frozenset()  # platforms where nothing is sent
 
     async def open(self, claim: Claim) -> Lane:
@@ -91,7 +96,7 @@ class Worker:
                 self._run_errand(lane, launch, desk)
             else:
                 self._launch(lane, launch, desk)
-        if isinstance(plan.then, AskModel) and plan.then not in lane.flights:
+        if isinstance(plan.then, Question):
             await self._ask(lane, plan.then)
         if isinstance(plan.then, Wait) and not lane.flights:
             raise Refused(f"{lane.session.key} waits for calls that nobody makes")
@@ -120,6 +125,7 @@ class Worker:
         commit = commit_of(before, events, snapshot=due, rests=rests, fetched=self.fetched)
         head = await self._written(lane, commit)
         lane.record(commit)
+        self.spend(commit.usage)
         turn = commit.after.turn or before.turn
         recorded = Recorded(events, head)
         self.emit(Signal(before.key, turn.id if turn is not None else TurnId(""), recorded))
@@ -131,14 +137,8 @@ class Worker:
         return False
 
     async def _written(self, lane: Lane, commit: Commit) -> int:
-        """A full or locked disk is waited for a little; nothing goes on in memory meanwhile."""
         fence = Fence(self.node, lane.epoch)
-        for _ in range(WRITE_TRIES - 1):
-            try:
-                return await self.journal.append(commit, fence=fence)
-            except (StoreBusy, StoreFull):
-                await asyncio.sleep(WRITE_PAUSE_S)
-        return await self.journal.append(commit, fence=fence)
+        return await _patiently(lambda: self.journal.append(commit, fence=fence))
 
     async def _rest(self, lane: Lane) -> bool:
         fence = Fence(self.node, lane.epoch)
@@ -146,18 +146,34 @@ class Worker:
         lane.news = lane.news or not at_rest
         return at_rest
 
-    async def _ask(self, lane: Lane, step: AskModel) -> None:
-        turn = lane.session.turn
-        assert turn is not None, "a model is asked for an open turn only"
-        if lane.lines is None:
+    async def _ask(self, lane: Lane, step: Question) -> None:
+        if step in lane.flights:
+            return
+        if lane.lines is None and not isinstance(step, Prepare):
             lane.read(await self.journal.lines(lane.session.view.spans))
-        session, lines = lane.session, tuple(lane.lines or ())
-        watch = self._watch(lane, step)
-        work = outcome(
-            lambda: self.agent.ask(session, turn, lines, watch),
-            lambda error: self.agent.gave_up(session, turn, error),
+        self._fly(lane, step, step.turn, self._asked(lane, step))
+
+    def _asked(self, lane: Lane, step: Question) -> Coroutine[None, None, tuple[Event, ...]]:
+        agent, session, turn = self.agent, lane.session, lane.session.turn
+        lines, watch = tuple(lane.lines or ()), self._watch(lane, step)
+        if isinstance(step, Compact):
+            return outcome(
+                lambda: agent.compact(step, session, lines, watch),
+                lambda error: agent.kept(step, session, error),
+            )
+        if isinstance(step, Prepare):
+            return self._prepared(session)
+        assert turn is not None, "a model is asked for an open turn only"
+        return outcome(
+            lambda: agent.ask(session, turn, lines, watch),
+            lambda error: agent.gave_up(session, turn, error),
         )
-        self._fly(lane, step, turn.id, work)
+
+    async def _prepared(self, session: Session) -> tuple[Event, ...]:
+        """A prompt that nobody can make is the plainest; one that cannot be written down ends this
+        run, as a step does."""
+        prompt = await outcome(lambda: self.agent.compose(session), lambda _error: PLAIN)
+        return (await _patiently(lambda: self.agent.keep(prompt)),)
 
     async def _stop_left_over(self, lane: Lane, turn: Turn, desk: Desk) -> None:
         """The turn is over, but a command that a process before us began for it may still run."""
@@ -171,6 +187,7 @@ class Worker:
             turn=turn,
             call=call,
             facts=lane.session.facts,
+            labels=frozenset(lane.session.view.labels),
             watch=self._watch(lane, call.id),
             desk=desk,
         )
@@ -225,8 +242,26 @@ class Worker:
         """A turn that was stopped has nothing in flight any more, detached commands included."""
         open_ = lane.session.turn.id if lane.session.turn else None
         stale = [key for key, flight in lane.flights.items() if flight.turn not in (open_, None)]
-        for key in stale:
+        stale += [key for key in lane.flights if isinstance(key, Compact) and _is_over(key, lane)]
+        for key in dict.fromkeys(stale):
             flight = lane.flights.pop(key)
             flight.task.cancel()
             if flight.bench is not None:
                 await self.agent.stop(flight.bench)
+
+
+async def _patiently(write: Callable[[], Awaitable[T]]) -> T:
+    """A full or locked disk is waited for a little; nothing goes on in memory meanwhile."""
+    for _ in range(WRITE_TRIES - 1):
+        try:
+            return await write()
+        except (StoreBusy, StoreFull):
+            await asyncio.sleep(WRITE_PAUSE_S)
+    return await write()
+
+
+def _is_over(compact: Compact, lane: Lane) -> bool:
+    """Nobody wants this any more, or another conversation is read by now."""
+    session = lane.session
+    dropped = compact.turn is None and session.compaction.wanted is None
+    return dropped or compact.of != session.viewed_at

@@ -13,6 +13,9 @@ YEAR_S = 366 * 24 * 3600
 Seconds = Annotated[float, Meta(ge=0, le=YEAR_S, description="a number of seconds, 0 or more")]
 Wait = Annotated[float, Meta(gt=0, le=YEAR_S, description="a number of seconds above 0")]
 Count = Annotated[int, Meta(ge=1, le=10**12, description="a whole number, 1 or more")]
+Number = Annotated[int, Meta(ge=0, le=10**12, description="a whole number, 0 or more")]
+Money = Annotated[float, Meta(gt=0, le=10**9, description="an amount in US dollars, above 0")]
+Share = Annotated[float, Meta(gt=0, lt=1, description="a share between 0 and 1")]
 Url = Annotated[str, Meta(pattern="^(https?://.+)?$", description="a URL: http://… or https://…")]
 StoreUrl = Annotated[
     str, Meta(pattern="^(sqlite|postgres(ql)?://.+)$", description="sqlite or postgresql://…")
@@ -93,8 +96,67 @@ class StoreSection(Section, frozen=True, kw_only=True):
 
 
 class AgentSection(Section, frozen=True, kw_only=True):
+    """`small_model` is the model for small things, as PROVIDER:MODEL; "" means the main one."""
+
     steps_max: Count = 90
     tokens_max: Count = 4_000_000
+    small_model: str = ""
+    personality: str = ""
+    personalities: Mapping[str, str] = {}
+    trusted_dirs: tuple[str, ...] = ()
+
+
+class CompressionSection(Section, frozen=True, kw_only=True):
+    """Both are shares of what the model can read at once."""
+
+    at: Share = 0.75
+    keep: Share = 0.2
+
+
+class HonchoSection(Section, frozen=True, kw_only=True):
+    base_url: Url = ""
+    api_key: str = ""
+    workspace: str = "hermes"
+
+    def __repr__(self) -> str:
+        return f"HonchoSection({self.base_url})"
+
+
+class MemorySection(Section, frozen=True, kw_only=True):
+    """0 turns: the agent is never asked by itself whether something is worth keeping."""
+
+    enabled: bool = True
+    provider: Literal["files", "honcho"] = "files"
+    nudge_turns: Number = 10
+    memory_chars_max: Count = 4_000
+    user_chars_max: Count = 2_500
+    honcho: HonchoSection = HonchoSection()
+
+
+class SkillsSection(Section, frozen=True, kw_only=True):
+    """`agent_writes`: may the agent change skills that it wrote, or only propose that?"""
+
+    agent_writes: Literal["propose", "apply"] = "propose"
+    nudge_calls: Number = 8
+    disabled: tuple[str, ...] = ()
+
+
+class BudgetsSection(Section, frozen=True, kw_only=True):
+    """What may be spent; without a number there is no limit. A day begins at midnight UTC."""
+
+    session_tokens: Count | None = None
+    person_day_tokens: Count | None = None
+    day_tokens: Count | None = None
+    day_cost: Money | None = None
+    automation_share: Share = 0.8
+
+
+class Price(Section, frozen=True, kw_only=True):
+    """US dollars for a million tokens."""
+
+    input: float = 0.0
+    output: float = 0.0
+    cached: float | None = None
 
 
 class Settings(Section, frozen=True, kw_only=True):
@@ -107,6 +169,11 @@ class Settings(Section, frozen=True, kw_only=True):
     terminal: TerminalSection = TerminalSection()
     store: StoreSection = StoreSection()
     agent: AgentSection = AgentSection()
+    compression: CompressionSection = CompressionSection()
+    memory: MemorySection = MemorySection()
+    skills: SkillsSection = SkillsSection()
+    budgets: BudgetsSection = BudgetsSection()
+    prices: Mapping[str, Price] = {}
     platforms: Mapping[str, Mapping[str, object]] = {}
     secrets: Mapping[str, str] = {}  # .env under the process's environment; never printed
     notices: tuple[str, ...] = ()  # what the person should hear about reading all this

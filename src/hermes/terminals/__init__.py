@@ -1,1 +1,1 @@
-"""Places where commands run: plugins behind the Terminal port of core/terminal.py."""
+"""Places where commands run: plugins behind the Terminal port of views/terminal.py."""

@@ -14,13 +14,13 @@ from typing import Literal
 
 from hermes.core.errors import ToolFailed
 from hermes.core.ids import CallId, SessionKey
-from hermes.core.terminal import Ended, Launch, Lost, Pending, Running, Sighting
 from hermes.terminals.alive import processes
 from hermes.terminals.environment import child_environment
 from hermes.terminals.reaper import Reaper
 from hermes.terminals.records import Folder, Meta
 from hermes.terminals.register import Limits, Register
 from hermes.terminals.wrapper import WRAPPER, shell_text, wrapped
+from hermes.views.terminal import Ended, Launch, Lost, Pending, Running, Sighting
 
 POLL_S_MIN, POLL_S_MAX = 0.002, 0.2
 BEGIN_S_MAX = 10.0

@@ -20,8 +20,8 @@ from msgspec import Struct
 
 from hermes.core.errors import ToolFailed
 from hermes.core.ids import CallId
-from hermes.core.terminal import Cut, Ended, Launch, Lost, Pending, Running, State
 from hermes.terminals.alive import Processes
+from hermes.views.terminal import Cut, Ended, Launch, Lost, Pending, Running, State
 
 SAFE_NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,127}", re.ASCII)
 GONE = ".gone-"  # a folder on its way out; its facts count no more

@@ -12,10 +12,10 @@ from msgspec import Struct
 
 from hermes.core.errors import ToolFailed
 from hermes.core.ids import CallId, SessionKey
-from hermes.core.terminal import Ended, Lost, Running, Sighting, State
 from hermes.terminals.alive import Processes
 from hermes.terminals.records import Begun, Folder, Meta, folders, state_of, swept
 from hermes.terminals.wrapper import kept_bytes
+from hermes.views.terminal import Ended, Lost, Running, Sighting, State
 
 
 class Limits(Struct, frozen=True, kw_only=True):

@@ -8,11 +8,24 @@ from typing import Literal, cast
 from hermes.commands.chat import chat_commands
 from hermes.core import events as e
 from hermes.core import step as s
-from hermes.core.channel import Command, Desk, Obeyed, Status
+from hermes.core.channel import Command, Considered, Desk, Obeyed, Status
 from hermes.core.errors import HermesError, Rejected
 from hermes.core.ids import MessageId, NodeId, SessionId, SessionKey, session_key
-from hermes.core.messages import Address, Call, Effect, Inbound, Line, Media, Outcome, Person, Reply
+from hermes.core.messages import (
+    Address,
+    Call,
+    Effect,
+    Inbound,
+    Line,
+    Media,
+    Outcome,
+    Person,
+    Reply,
+    Spent,
+    Usage,
+)
 from hermes.core.projection import commit_of, replies_of
+from hermes.core.rules import Allow, Ask, BusyMode, Rules, Verdict
 from hermes.core.session import Session, Turn, call_id
 from hermes.core.store import Accepted, Counts, Fence, MediaShelf, Store
 from hermes.core.transcript import request_lines
@@ -44,8 +57,8 @@ def choose(name: str) -> str:
     return name.lower()
 
 
-def asks_before_paying(_session: Session, call: Call) -> s.Verdict:
-    return s.Ask("Sure?") if call.tool == "pay" else s.Allow()
+def asks_before_paying(_session: Session, call: Call) -> Verdict:
+    return Ask("Sure?") if call.tool == "pay" else Allow()
 
 
 @dataclass
@@ -55,7 +68,7 @@ class Town:
     store: Store | None = None
     now: float = 1_000.0
     on_stop: Literal["keep", "reset"] = "keep"
-    busy: s.BusyMode = "queue"
+    busy: BusyMode = "queue"
     tells: frozenset[str] = frozenset()
     status: Status | None = None
     ids: "itertools.count[int]" = field(default_factory=lambda: itertools.count(1))
@@ -72,7 +85,7 @@ class Town:
     @property
     def planner(self) -> Planner:
         commands = self.commands
-        rules = s.Rules(
+        rules = Rules(
             commands={name: command.busy for name, command in commands.items()},
             effect=lambda call: EFFECTS[call.tool],
             verdict=asks_before_paying,
@@ -90,6 +103,10 @@ class Town:
         assert self.status is not None, "the test says what the status is"
         return self.status
 
+    async def _consider(self, purpose: str, _task: str, text: str) -> Considered:
+        spent = Spent(purpose=purpose, model="m", usage=Usage())
+        return Considered(text=f"about {text}", spent=spent)
+
     @property
     def desk(self) -> Desk:
         """A command that needs the store is tested on one; none needs the shelf."""
@@ -98,6 +115,7 @@ class Town:
             media=cast("MediaShelf", None),
             accept=self.accept,
             status=self._status,
+            consider=self._consider,
             clock=lambda: self.now,
         )
 
@@ -168,6 +186,9 @@ class Chat:
             plan = self.town.planner.plan(self.session, arrived, epoch=self.epoch, reached=False)
             await self.record(*plan.events)
             self.then = plan.then
+            if isinstance(plan.then, s.Prepare):
+                arrived = (e.PromptMade("prompt", self.town.now),)
+                continue
             errands = [launch for launch in plan.launches if isinstance(launch, Errand)]
             if not errands:
                 return plan

@@ -249,3 +249,28 @@ def test_a_view_that_is_closed_grows_no_more_and_has_no_empty_pieces() -> None:
     view = View((Span(one, 0, 2), Span(two, 1, 3), Span(two, 5)), "so far")
     assert closed(view, two, 7) == View((*view.spans[:2], Span(two, 5, 7)), "so far")
     assert closed(view, two, 5) == View(view.spans[:2], "so far")
+
+
+async def test_sessions_search_finds_what_this_chat_may_see(town: Town) -> None:
+    chat = await with_past(town)
+    group = await town.chat(GROUP, GROUP_ADDRESS)
+    await group.exchange("Oslo is cold", "It is.")
+    first = (await town.desk.store.library.conversations(chat.session.key, limit=9))[1].id
+    [told] = await chat.say("/sessions search oslo")
+    assert told.splitlines() == [
+        f"- ann, 1 hour ago, telegram:dm:1, {first}: Where is [Oslo]?",
+        "/resume and an id goes back to a conversation of this chat.",
+    ]
+    [told] = await group.say("/sessions search oslo")
+    assert "telegram:group:7" in told
+    assert "telegram:dm:1" not in told
+
+
+async def test_sessions_search_says_when_there_is_nothing_and_how_to_ask(town: Town) -> None:
+    chat = await with_past(town)
+    assert await chat.say("/sessions search unicorn") == ["“unicorn” was not found."]
+    for text in ("/sessions search", "/sessions find x"):
+        [told] = await chat.say(text)
+        assert told.startswith("/sessions lists the conversations. /sessions search WORDS finds")
+    [told] = await chat.say("/sessions search -oslo")
+    assert "names no word" in told

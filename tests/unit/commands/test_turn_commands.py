@@ -5,6 +5,7 @@ import pytest
 from hermes.core import events as e
 from hermes.core import step as s
 from hermes.core.messages import Address
+from hermes.core.rules import BusyMode
 from hermes.core.session import Asking, Idle, Running, Suspended
 from tests.unit.commands.chats import ADDRESS, Chat, Town
 
@@ -142,7 +143,7 @@ async def test_queue_lets_an_idle_chat_begin_without_a_word() -> None:
 
 @pytest.mark.parametrize("busy", ["queue", "interrupt", "steer"])
 async def test_c60_what_is_queued_waits_in_every_mode_and_that_is_said_once(
-    busy: s.BusyMode,
+    busy: BusyMode,
 ) -> None:
     chat = await busy_chat(Town(busy=busy, tells=frozenset({"telegram"})))
     turn = chat.turn.id

@@ -3,7 +3,7 @@
 import asyncio
 import itertools
 from collections.abc import Awaitable, Callable
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from types import SimpleNamespace
 from typing import Literal, cast
 
@@ -14,6 +14,7 @@ from hermes.core.channel import Desk, Obeyed
 from hermes.core.ids import NodeId, SessionId
 from hermes.core.messages import Call, Effect, Line, Outcome
 from hermes.core.projection import commit_of
+from hermes.core.rules import Allow, BusyMode, ResumeRules, Rules, Verdict
 from hermes.core.session import Session, Turn, call_id
 from hermes.core.transcript import request_lines
 from hermes.gateway.plan import Errand, Plan, Planner, obeyed
@@ -38,10 +39,10 @@ class Life:
 
     epoch: int = 1
     now: float = 1_000.0
-    busy: s.BusyMode = "queue"
+    busy: BusyMode = "queue"
     on_stop: Literal["keep", "reset"] = "keep"
-    resume: s.ResumeRules = field(default_factory=s.ResumeRules)
-    verdict: Callable[[Session, Call], s.Verdict] = lambda _session, _call: s.Allow()
+    resume: ResumeRules = field(default_factory=ResumeRules)
+    verdict: Callable[[Session, Call], Verdict] = lambda _session, _call: Allow()
     recovers: frozenset[str] = frozenset()
     session: Session = field(default_factory=lambda: Session(key=KEY))
     lines: list[Line] = field(default_factory=list)
@@ -59,7 +60,7 @@ class Life:
             command.name: command
             for command in chat_commands(on_stop=self.on_stop, default_model="m", choose=str)
         }
-        rules = s.Rules(
+        rules = Rules(
             commands={name: command.busy for name, command in commands.items()},
             effect=lambda call: EFFECTS[call.tool],
             recovers=self.recovers,
@@ -94,6 +95,10 @@ class Life:
             assert errand.command.look is not None
             found = asyncio.run(_looked(errand.command.look(errand.order, NOBODY)))
             plan = self.go(*obeyed(errand.order, found))
+        if isinstance(plan.then, s.Prepare):  # that is no law of its own
+            self.record(e.PromptMade("prompt", self.now))
+            then = self.planner.plan(self.session, (), epoch=self.epoch, reached=False).then
+            plan = replace(plan, then=then)
         return plan
 
     def answer(self, text: str = "", *tools: str) -> Plan:
@@ -115,7 +120,9 @@ class Life:
         return request_lines(self.session, self.lines)
 
     def kinds(self) -> list[str]:
-        return [type(event).__name__ for event in self.events]
+        """What happened, but for the prompt, which is no part of any law but its own."""
+        events = [event for event in self.events if not isinstance(event, e.PromptMade)]
+        return [type(event).__name__ for event in events]
 
 
 async def _looked(look: Awaitable[Obeyed]) -> Obeyed:

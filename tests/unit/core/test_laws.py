@@ -11,6 +11,7 @@ from hermes.core.codec import decode_session, encode
 from hermes.core.errors import Refused
 from hermes.core.fold import fold
 from hermes.core.messages import Outcome
+from hermes.core.rules import Allow, Ask, ResumeRules
 from hermes.core.session import Asking, Idle, Running, Suspended
 from hermes.core.transcript import LOST, spoken
 from tests.unit.core.life import Life
@@ -78,14 +79,14 @@ def test_c13_past_the_window_the_turn_waits_for_the_person_and_stays_the_same() 
 
 
 def test_c13_a_window_of_zero_never_closes() -> None:
-    life = Life(resume=s.ResumeRules(freshness_s=0))
+    life = Life(resume=ResumeRules(freshness_s=0))
     life.say(1)
     life.record(e.TurnMarked(life.turn.id, "shutdown_timeout", life.now))
     assert life.crash(down_s=1e9).then == s.AskModel(life.turn.id, 0)
 
 
 def test_c13_without_auto_nothing_resumes_by_itself() -> None:
-    life = Life(resume=s.ResumeRules(auto=False))
+    life = Life(resume=ResumeRules(auto=False))
     life.say(1)
     assert life.crash().then == s.Rest()
 
@@ -294,7 +295,7 @@ def test_c61_interrupt_mode_stops_the_turn_for_the_new_message() -> None:
 
 
 def test_c63_a_question_outlives_a_restart_and_is_answered_once() -> None:
-    life = Life(verdict=lambda _session, call: s.Ask("Pay?") if call.tool == "pay" else s.Allow())
+    life = Life(verdict=lambda _session, call: Ask("Pay?") if call.tool == "pay" else Allow())
     life.say(1)
     life.answer("", "pay")
     assert isinstance(life.session.phase, Asking)
@@ -305,7 +306,7 @@ def test_c63_a_question_outlives_a_restart_and_is_answered_once() -> None:
 
 
 def test_c63_a_refused_call_is_not_run_and_the_model_is_told() -> None:
-    life = Life(verdict=lambda _session, _call: s.Ask("Sure?"))
+    life = Life(verdict=lambda _session, _call: Ask("Sure?"))
     life.say(1)
     life.answer("", "pay")
     assert life.say(2, "/deny").launches == ()

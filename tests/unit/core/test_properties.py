@@ -11,13 +11,14 @@ from hermes.core.errors import Refused
 from hermes.core.fold import fold, line_count
 from hermes.core.messages import Call, Effect, Line
 from hermes.core.projection import commit_of
+from hermes.core.rules import Allow, Ask, Busy, Deny, Moment, ResumeRules, Rules, Verdict
 from hermes.core.session import Session, ref
 from hermes.core.transcript import request_lines, rows
 from tests.unit.core.strategies import KEY, events, inbound
 from tests.unit.core.strict import faults
 
 EFFECTS = {"look": Effect.READ, "tidy": Effect.IDEMPOTENT, "pay": Effect.EFFECT}
-VERDICTS: dict[str, s.Verdict] = {"look": s.Allow(), "tidy": s.Deny("no"), "pay": s.Ask("sure?")}
+VERDICTS: dict[str, Verdict] = {"look": Allow(), "tidy": Deny("no"), "pay": Ask("sure?")}
 many = st.lists(events, max_size=40)
 
 
@@ -26,12 +27,12 @@ def effect(call: Call) -> Effect:
 
 
 rules_ = st.builds(
-    lambda busy, auto, freshness, recovers, asks: s.Rules(
-        commands={"/stop": s.Busy.NOW, "/new": s.Busy.LATER},
+    lambda busy, auto, freshness, recovers, asks: Rules(
+        commands={"/stop": Busy.NOW, "/new": Busy.LATER},
         effect=effect,
         recovers=frozenset(recovers),
-        verdict=(lambda _s, call: VERDICTS[call.tool]) if asks else (lambda _s, _c: s.Allow()),
-        resume=s.ResumeRules(auto=auto, freshness_s=freshness),
+        verdict=(lambda _s, call: VERDICTS[call.tool]) if asks else (lambda _s, _c: Allow()),
+        resume=ResumeRules(auto=auto, freshness_s=freshness),
         busy=busy,
     ),
     st.sampled_from(["queue", "interrupt", "steer"]),
@@ -41,7 +42,7 @@ rules_ = st.builds(
     st.booleans(),
 )
 moments = st.builds(
-    lambda at, epoch: s.Moment(at=at, epoch=epoch), st.floats(0, 2000), st.integers(1, 4)
+    lambda at, epoch: Moment(at=at, epoch=epoch), st.floats(0, 2000), st.integers(1, 4)
 )
 
 
@@ -68,14 +69,14 @@ def test_any_sequence_of_events_folds_or_is_refused(history: list[e.Event]) -> N
 
 
 @given(many, rules_, moments)
-def test_next_step_is_total(history: list[e.Event], rules: s.Rules, moment: s.Moment) -> None:
+def test_next_step_is_total(history: list[e.Event], rules: Rules, moment: Moment) -> None:
     session, _, _ = lived(history)
     assert isinstance(s.next_step(session, rules, moment), s.Step)
 
 
 @given(many, rules_, moments)
 def test_the_same_question_has_the_same_answer(
-    history: list[e.Event], rules: s.Rules, moment: s.Moment
+    history: list[e.Event], rules: Rules, moment: Moment
 ) -> None:
     session, _, _ = lived(history)
     again = decode_session(encode(session))

@@ -7,10 +7,10 @@ from pathlib import Path
 import pytest
 
 from hermes.core.ids import CallId, SessionKey
-from hermes.core.terminal import Launch
 from hermes.terminals.local import LocalTerminal
 from hermes.terminals.records import folders
 from hermes.terminals.register import Limits
+from hermes.views.terminal import Launch
 
 SESSION = SessionKey("agent:main:test:dm:1")
 QUICK = Limits(grace_s=0.4, output_bytes=1024 * 1024)

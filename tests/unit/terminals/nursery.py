@@ -69,6 +69,7 @@ async def live(order: dict[str, str], home: Path) -> dict[str, object]:
         turn=TurnId("turn"),
         call=call,
         facts={},
+        labels=frozenset(),
         watch=lambda _: None,
         desk=cast("Desk", None),
     )

@@ -14,11 +14,11 @@ from typing import Any
 import pytest
 
 from hermes.core.ids import CallId
-from hermes.core.terminal import Ended, Launch, Lost, Running
 from hermes.terminals.local import LocalTerminal
 from hermes.terminals.records import Folder
 from hermes.terminals.register import Limits
 from hermes.terminals.wrapper import WRAPPER
+from hermes.views.terminal import Ended, Launch, Lost, Running
 
 ROOT = Path(__file__).parents[3]
 CALL = CallId("turn-1")
@@ -208,7 +208,7 @@ def launched_by_another(home: Path, command: str, *, timeout_s: float) -> "subpr
     program = (
         "import asyncio, os, sys\n"
         "from pathlib import Path\n"
-        "from hermes.core.terminal import Launch\n"
+        "from hermes.views.terminal import Launch\n"
         "from hermes.terminals.local import LocalTerminal\n"
         "async def main():\n"
         "    terminal = LocalTerminal(Path(sys.argv[1]) / 'calls', environ=os.environ)\n"

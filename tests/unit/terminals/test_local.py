@@ -14,13 +14,13 @@ import pytest
 import hermes.terminals
 from hermes.core.errors import ToolFailed
 from hermes.core.ids import CallId
-from hermes.core.terminal import Ended, Launch, Pending, Running
 from hermes.terminals.alive import LinuxProcesses
 from hermes.terminals.local import LocalTerminal
 from hermes.terminals.reaper import Reaper
 from hermes.terminals.records import Begun, Folder, folders
 from hermes.terminals.register import Limits
 from hermes.terminals.wrapper import WRAPPER
+from hermes.views.terminal import Ended, Launch, Pending, Running
 
 CALL = CallId("turn-1")
 Made = Callable[..., Launch]

@@ -8,8 +8,8 @@ import pytest
 
 from hermes.core.errors import ToolFailed
 from hermes.core.ids import CallId, SessionKey
-from hermes.core.terminal import Ended, Launch, Lost, Pending, Running, State
 from hermes.terminals.records import TORN_S_MAX, Folder, Meta, folders, state_of, swept
+from hermes.views.terminal import Ended, Launch, Lost, Pending, Running, State
 
 BOOT = "this-boot"
 LAUNCH = Launch(id=CallId("c"), session=SessionKey("s"), command="true", workdir="/")

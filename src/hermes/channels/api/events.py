@@ -12,7 +12,15 @@ from hermes.channels.api.refusals import RETRY, Unserved
 from hermes.channels.api.render import HEARTBEAT, sent_event
 from hermes.channels.api.stream import HEARTBEAT_S, Pipe
 from hermes.core.codec import kind_of
-from hermes.core.signals import CallProgress, Recorded, Retrying, Signal, TextDelta, ThoughtDelta
+from hermes.core.signals import (
+    CallProgress,
+    Compacting,
+    Recorded,
+    Retrying,
+    Signal,
+    TextDelta,
+    ThoughtDelta,
+)
 
 LISTENERS_MAX: Final = 32
 _json = msgspec.json.Encoder()
@@ -77,3 +85,6 @@ def told(signal: Signal) -> bytes:
         case Retrying(why=why, delay_s=delay_s):
             value = {**about, "why": why, "delay_s": delay_s}
             return sent_event(_json.encode(value), "retrying")
+        case Compacting(done=done, parts=parts):
+            value = {**about, "done": done, "parts": parts}
+            return sent_event(_json.encode(value), "compacting")

@@ -6,7 +6,11 @@ from hermes.core.channel import Manifest
 from hermes.core.ids import SessionKey, session_key
 
 PLATFORM: Final = "api"
-MANIFEST: Final = Manifest(name=PLATFORM, on_doubt="same_key", fetched=True)
+HINTS: Final = (
+    "You are asked by a program over HTTP, which shows your answer in its own way: plain Markdown "
+    "is safe, HTML is not. It gets the final answer; say everything that matters there."
+)
+MANIFEST: Final = Manifest(name=PLATFORM, on_doubt="same_key", fetched=True, hints=HINTS)
 
 _LANES: Final = session_key(PLATFORM, "dm", "") + ":"
 

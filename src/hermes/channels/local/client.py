@@ -31,6 +31,7 @@ from hermes.channels.local.wire import (
     SayTold,
     Shown,
     StatusTold,
+    SummingUp,
     Text,
     Thinking,
     Told,
@@ -193,7 +194,7 @@ class Attached:
         match said:
             case Happened():
                 self._put(signal_of(said))
-            case Text() | Thinking() | Progress() | Retry():
+            case Text() | Thinking() | Progress() | Retry() | SummingUp():
                 if len(self._seen) < GLIMPSES_MAX:
                     self._put(signal_of(said))
             case Delivered(key=key, reply=reply, chunk=chunk):

@@ -14,7 +14,15 @@ from hermes.core.events import Event
 from hermes.core.ids import CallId, SessionId, SessionKey, TurnId
 from hermes.core.messages import Inbound, Reply
 from hermes.core.projection import TurnRow
-from hermes.core.signals import CallProgress, Recorded, Retrying, Signal, TextDelta, ThoughtDelta
+from hermes.core.signals import (
+    CallProgress,
+    Compacting,
+    Recorded,
+    Retrying,
+    Signal,
+    TextDelta,
+    ThoughtDelta,
+)
 from hermes.core.store import Accepted
 from hermes.views.turn_story import StepRow
 
@@ -144,6 +152,13 @@ class Retry(Struct, frozen=True, tag="retry"):
     delay_s: float
 
 
+class SummingUp(Struct, frozen=True, tag="compacting"):
+    session: SessionKey
+    turn: TurnId
+    done: int
+    parts: int
+
+
 class Delivered(Struct, frozen=True, tag="reply"):
     """To be shown, and acknowledged by its key."""
 
@@ -153,7 +168,7 @@ class Delivered(Struct, frozen=True, tag="reply"):
 
 
 Answered = Done | Failed | StatusTold | SayTold | Following | OutcomeTold
-Glimpsed = Text | Thinking | Progress | Retry
+Glimpsed = Text | Thinking | Progress | Retry | SummingUp
 Told = Hello | Answered | Happened | Glimpsed | Delivered
 
 _encoder = msgspec.json.Encoder()
@@ -194,6 +209,8 @@ def glimpsed(signal: Signal) -> Glimpsed | None:
             return Progress(session, turn, call, text)
         case Retrying(why=why, delay_s=delay_s):
             return Retry(session, turn, why, delay_s)
+        case Compacting(done=done, parts=parts):
+            return SummingUp(session, turn, done, parts)
         case Recorded():
             return None
 
@@ -208,6 +225,8 @@ def signal_of(said: Glimpsed | Happened) -> Signal:
             return Signal(said.session, said.turn, CallProgress(call, text))
         case Retry(why=why, delay_s=delay_s):
             return Signal(said.session, said.turn, Retrying(why, delay_s))
+        case SummingUp(done=done, parts=parts):
+            return Signal(said.session, said.turn, Compacting(done, parts))
         case Happened(event=event, position=position):
             return Signal(said.session, TurnId(""), Recorded((event,), position))
 

@@ -9,6 +9,11 @@ from hermes.core.channel import Manifest
 NAME: Final = "telegram"
 PAUSE_S: Final = 1.0  # in one chat; a group that gets more is told to wait, and does
 DRAFT_S: Final = 1.5
+HINTS: Final = (
+    "You are read on a phone, in Telegram: keep it short. Bold, italics, links, lists, quotes and "
+    "code are shown; headings become bold, and tables fixed-width text, so keep them narrow. No "
+    "HTML."
+)
 
 
 def manifest_of(settings: TelegramSettings) -> Manifest:
@@ -21,4 +26,5 @@ def manifest_of(settings: TelegramSettings) -> Manifest:
         banner=settings.banner,
         pause_s=PAUSE_S,
         draft_s=DRAFT_S if settings.drafts else 0.0,
+        hints=HINTS,
     )

@@ -2,4 +2,8 @@
 
 from hermes.core.channel import Manifest
 
-MANIFEST = Manifest(name="webhook", fetched=True)
+HINTS = (
+    "Another program sent this event, and nobody reads along or answers questions: decide by "
+    "yourself, and end with a short report that can be understood without the event."
+)
+MANIFEST = Manifest(name="webhook", fetched=True, hints=HINTS)

@@ -13,9 +13,9 @@ from hermes.channels.api.server import ApiChannel
 from hermes.channels.api.settings import ApiSettings
 from hermes.core.messages import Call, Usage
 from hermes.core.ports import Answer, Provider, Request, Tool
+from hermes.core.rules import Allow, Verdict
 from hermes.core.session import Session
 from hermes.core.signals import Retrying, TextDelta, Watch
-from hermes.core.step import Allow, Verdict
 from tests.doubles.door import House, Rule, echo, house
 
 KEY = "a-key-for-tests"

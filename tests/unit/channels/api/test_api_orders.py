@@ -5,8 +5,8 @@ from pathlib import Path
 
 from hermes.core.messages import Call, Effect
 from hermes.core.ports import Answer, Bench, RawCall, Request, Tool, ToolResult, ToolSpec
+from hermes.core.rules import Ask, Verdict
 from hermes.core.session import Session
-from hermes.core.step import Ask, Verdict
 from tests.unit.channels.api.place import Puppet, Served, served
 
 NAMED = {"X-Hermes-Session-Id": "work"}

@@ -7,7 +7,6 @@ from contextlib import asynccontextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
-from hermes.app import Parts, build, new_id
 from hermes.channels.local.client import Attached
 from hermes.channels.local.server import LocalServer
 from hermes.core.channel import Door
@@ -17,6 +16,7 @@ from hermes.core.messages import Address, Inbound, Media, Person, Reply
 from hermes.core.ports import Answer, Request
 from hermes.core.signals import Recorded, Signal, TextDelta
 from hermes.core.store import Store
+from hermes.engine import Parts, build, new_id
 from hermes.gateway.service import Gateway
 from hermes.providers.scripted import Pace, Scripted
 from hermes.stores.media import FileShelf

@@ -10,7 +10,7 @@ from hermes.channels.telegram.settings import telegram_settings
 from hermes.core.ids import session_key
 from hermes.core.messages import Effect
 from hermes.core.ports import Answer, Bench, RawCall, Request, Tool, ToolResult, ToolSpec
-from hermes.core.step import Ask
+from hermes.core.rules import Ask
 from tests.doubles.door import House, house
 from tests.doubles.telegram import BotApi
 from tests.unit.channels.telegram.world import QUICK, WAIT_S

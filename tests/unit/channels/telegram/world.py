@@ -8,15 +8,15 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from hermes.app import new_id
 from hermes.channels.telegram.client import TelegramChannel
 from hermes.channels.telegram.poll import Patience
 from hermes.channels.telegram.settings import telegram_settings
 from hermes.core.channel import Command, Door, Feed, Status
 from hermes.core.ids import DEFAULT_ISOLATION, Isolation, NodeId, ReplyId, SessionKey, session_key
 from hermes.core.messages import Address, Inbound, Media, Reply
-from hermes.core.step import Busy
+from hermes.core.rules import Busy
 from hermes.core.store import Accepted, Store
+from hermes.engine import new_id
 from hermes.gateway.intake import Intake
 from hermes.stores.media import FileShelf
 from hermes.stores.sqlite import open_sqlite

@@ -1,0 +1,77 @@
+"""What settings and plugins declared, and the moment at which something is decided."""
+
+from collections.abc import Callable, Mapping
+from enum import Enum
+from typing import Literal
+
+from msgspec import Struct
+
+from hermes.core.budget import Budgets, Ledger, Limits
+from hermes.core.messages import Call, Effect
+from hermes.core.session import Session, Turn
+
+
+class Busy(Enum):
+    """When may a command run while a turn is open?"""
+
+    NOW = "now"
+    BETWEEN = "between"  # not while a model is being asked, which would not hear of it
+    LATER = "later"
+
+
+BusyMode = Literal["queue", "interrupt", "steer"]  # what a message does to a running turn
+
+
+class Allow(Struct, frozen=True):
+    """The call may run."""
+
+
+class Ask(Struct, frozen=True):
+    """A person must say yes first."""
+
+    why: str
+
+
+class Deny(Struct, frozen=True):
+    """The call may not run; the model is told why."""
+
+    why: str
+
+
+Verdict = Allow | Ask | Deny
+
+
+class ResumeRules(Struct, frozen=True, kw_only=True):
+    """When an interrupted turn goes on by itself (C13 to C15)."""
+
+    auto: bool = True
+    freshness_s: float = 3600.0  # 0: no limit
+    attempts_max: int = 3
+
+
+class Rules(Struct, frozen=True, kw_only=True):
+    """What settings and plugins declared, in the form that a decision needs."""
+
+    commands: Mapping[str, Busy]
+    effect: Callable[[Call], Effect]
+    recovers: frozenset[str] = frozenset()  # tools that can look for a lost call's outcome
+    verdict: Callable[[Session, Call], Verdict] = lambda _session, _call: Allow()
+    limits: Limits = Limits()
+    budgets: Budgets = Budgets()
+    resume: ResumeRules = ResumeRules()
+    busy: BusyMode = "queue"
+    tells: frozenset[str] = frozenset()  # platforms where people are told that a message waits
+    window: Callable[[Session], int] = lambda _session: 0  # tokens its model can read; 0: unknown
+    full_at: float = 0.75  # share of the window
+    allowed: Callable[[Turn], bool] = lambda _turn: True  # is its person still welcome?
+
+
+class Moment(Struct, frozen=True, kw_only=True):
+    """When, under which ownership of the session, and in which process the question is asked."""
+
+    at: float
+    epoch: int
+    draining: bool = False  # what runs may go on; nothing begins
+    absent: frozenset[str] = frozenset()  # platforms that are not connected yet
+    resumes: bool = True  # false after a chain of crashed boots (C15)
+    ledger: Ledger = Ledger()

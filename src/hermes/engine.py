@@ -1,0 +1,254 @@
+"""An engine from its parts: the one place that knows how the gateway, the agent and plugins meet.
+
+Part of the composition root. What the parts are made of is the business of app.py.
+"""
+
+import os
+import time
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Literal
+
+from hermes import __version__
+from hermes.agent.loop import Agent
+from hermes.agent.prompt import Prompt, Sources, compose, parts_of
+from hermes.commands.chat import chat_commands
+from hermes.commands.skills import declared, live_busy, live_commands
+from hermes.core.budget import Budgets, Limits
+from hermes.core.channel import Channel, Command, Ear, Screen
+from hermes.core.ids import NodeId
+from hermes.core.messages import Address, Call, Effect, Origin, Usage
+from hermes.core.ports import Provider, Tool
+from hermes.core.rules import BusyMode, ResumeRules, Rules
+from hermes.core.session import Session
+from hermes.core.signals import Emit
+from hermes.core.store import MediaShelf, Store
+from hermes.gateway.delivery import Delivery
+from hermes.gateway.drafts import Drafts
+from hermes.gateway.hearing import Hearing
+from hermes.gateway.intake import Intake
+from hermes.gateway.lanes import Lanes
+from hermes.gateway.live import Hub
+from hermes.gateway.mirror import Mirror
+from hermes.gateway.pace import Pace
+from hermes.gateway.plan import Planner
+from hermes.gateway.present import Present
+from hermes.gateway.purse import Purse
+from hermes.gateway.serve import Serving
+from hermes.gateway.service import Gateway
+from hermes.gateway.worker import Worker
+from hermes.providers.repair import repaired
+from hermes.summaries.notes import NoteTaker
+from hermes.views.skills import SkillShelf
+
+LANES_BYTES_MAX = 8_000_000
+LEASE_S = 15.0
+DEFAULT_LIMITS = Limits()
+DEFAULT_BUDGETS = Budgets()
+DEFAULT_RESUME = ResumeRules()
+ALPHABET = "0123456789abcdefghjkmnpqrstvwxyz"
+PAIRS = [first + second for first in ALPHABET for second in ALPHABET]
+
+
+@dataclass(frozen=True, kw_only=True)
+class Parts:
+    """What an engine is made of. Tests bring their own."""
+
+    store: Store
+    store_kind: str = "sqlite"
+    provider: Provider
+    tools: Sequence[Tool]
+    channels: Sequence[Channel]
+    media: MediaShelf
+    screens: Mapping[str, Screen] = field(default_factory=dict)
+    chosen: Callable[[str], Provider] | None = None  # the model of a name; None: there is but one
+    choose: Callable[[str], str] = lambda name: name  # what a person calls it: its name
+    allowed: Callable[[Address, str], bool] = lambda _address, _sender: True
+    emit: Emit = lambda _signal: None
+    compose: Callable[[Session], Prompt] | None = None  # a conversation's prompt
+    commands: Mapping[str, Sequence[Command]] = field(default_factory=dict)  # more, by heading
+    skills: SkillShelf | None = None
+    small: Callable[[], Provider] | None = None  # the model for small things; None: the first
+    window: Callable[[str], int] = lambda _model: 0  # what a model can read; "": the first
+    full_at: float = 0.75
+    keep: float = 0.2
+    limits: Limits = DEFAULT_LIMITS
+    budgets: Budgets = DEFAULT_BUDGETS
+    price: Callable[[str, Usage, int], float | None] = lambda _model, _usage, _calls: None
+    resume: ResumeRules = DEFAULT_RESUME
+    busy: BusyMode = "queue"
+    on_stop: Literal["keep", "reset"] = "keep"
+    beat_s: float = LEASE_S / 3
+    clock: Callable[[], float] = time.time
+
+
+def new_id() -> str:
+    """Sortable by time, safe in a URL and as a file name: 10 characters of clock, 16 of chance."""
+    number = int(time.time() * 1000) << 80 | int.from_bytes(os.urandom(10), "big")
+    return "".join([PAIRS[number >> shift & 1023] for shift in range(120, -1, -10)])
+
+
+def commands_of(parts: Parts) -> Sequence[Command]:
+    return chat_commands(
+        on_stop=parts.on_stop,
+        default_model=parts.provider.name,
+        choose=parts.choose,
+        more=parts.commands,
+    )
+
+
+def listed_commands(parts: Parts) -> Sequence[Command]:
+    """With one for each skill, as far as they are known at the start."""
+    fixed = commands_of(parts)
+    if parts.skills is None:
+        return fixed
+    return (*fixed, *declared(parts.skills, {command.name: command for command in fixed}))
+
+
+def build(parts: Parts) -> Gateway:
+    """Put an engine together. Nothing happens yet."""
+    fixed = {command.name: command for command in commands_of(parts)}
+    commands = live_commands(fixed, parts.skills) if parts.skills is not None else fixed
+    manifests = [channel.manifest for channel in parts.channels]
+    node, hub = NodeId(new_id()), Hub()
+    hub.listeners.append(parts.emit)
+    present = Present(parts.clock, __version__, parts.store_kind, node)
+    channels = {channel.manifest.name: channel for channel in parts.channels}
+    outbox = parts.store.outbox
+    pace = Pace(
+        outbox=outbox,
+        clock=parts.clock,
+        pauses_s={manifest.name: manifest.pause_s for manifest in manifests},
+    )
+    purse = _purse(parts)
+    present.ledger = purse.ledger
+    intake = Intake(
+        journal=parts.store.journal,
+        allowed=lambda inbound: _is_allowed(
+            parts, inbound.origin, inbound.address, inbound.sender.id
+        ),
+        new_id=new_id,
+        emit=hub.emit,
+        node=node,
+    )
+    return Gateway(
+        store=parts.store,
+        intake=intake,
+        worker=Worker(
+            journal=parts.store.journal,
+            agent=_agent(parts),
+            planner=Planner(
+                rules=_rules(parts, fixed), commands=commands, present=present, new_id=new_id
+            ),
+            emit=hub.emit,
+            node=node,
+            spend=purse.charge,
+            fetched=frozenset(manifest.name for manifest in manifests if manifest.fetched),
+        ),
+        delivery=Delivery(
+            outbox=outbox,
+            mirror=Mirror(library=parts.store.library, accept=intake.accept, clock=parts.clock),
+            channels=channels,
+            screens=parts.screens,
+            media=parts.media,
+            pace=pace,
+            node=node,
+            clock=parts.clock,
+        ),
+        node=node,
+        lanes=Lanes(LANES_BYTES_MAX),
+        beat_s=parts.beat_s,
+        hub=hub,
+        present=present,
+        purse=purse,
+    )
+
+
+def _purse(parts: Parts) -> Purse:
+    return Purse(
+        library=parts.store.library,
+        price=parts.price,
+        clock=parts.clock,
+        counts=parts.budgets.by_day,
+    )
+
+
+def _rules(parts: Parts, commands: Mapping[str, Command]) -> Rules:
+    tools = {tool.spec.name: tool for tool in parts.tools}
+    manifests = [channel.manifest for channel in parts.channels]
+    return Rules(
+        commands=(
+            live_busy(commands, parts.skills)
+            if parts.skills is not None
+            else {name: command.busy for name, command in commands.items()}
+        ),
+        effect=lambda call: _effect(tools, call),
+        recovers=frozenset(name for name, tool in tools.items() if tool.seek is not None),
+        limits=parts.limits,
+        budgets=parts.budgets,
+        resume=parts.resume,
+        busy=parts.busy,
+        tells=frozenset(manifest.name for manifest in manifests if manifest.tells_waiting),
+        window=lambda session: parts.window(session.facts.get("model", "")),
+        full_at=parts.full_at,
+        allowed=lambda turn: _is_allowed(parts, turn.origin, turn.address, turn.sender),
+    )
+
+
+def _agent(parts: Parts) -> Agent:
+    def plain(session: Session) -> Prompt:
+        instructions = session.facts.get("instructions", "")
+        return Prompt(compose(parts_of(Sources(instructions=instructions))))
+
+    return Agent(
+        provider=parts.provider,
+        repaired=repaired,
+        chosen=parts.chosen or (lambda _name: parts.provider),
+        tools={tool.spec.name: tool for tool in parts.tools},
+        prompt=parts.compose or plain,
+        texts=parts.store.texts,
+        small=parts.small or (lambda: parts.provider),
+        window=lambda session: parts.window(session.facts.get("model", "")),
+        compactor=NoteTaker(keep=parts.keep, clock=parts.clock),
+        media=parts.media,
+        clock=parts.clock,
+    )
+
+
+def _is_allowed(parts: Parts, origin: Origin, address: Address, sender: str) -> bool:
+    """What is not said by a person comes from where the owner has let it in."""
+    return origin != "person" or parts.allowed(address, sender)
+
+
+def serving(
+    parts: Parts, *, ears: Sequence[Ear] = (), seat: str = "here", boot_text: str = ""
+) -> Serving:
+    """An engine with the loops around it. Nothing happens yet."""
+    engine = build(parts)
+    manifests = {channel.manifest.name: channel.manifest for channel in parts.channels}
+    return Serving(
+        engine=engine,
+        hearing=Hearing(
+            ears=ears, present=engine.present, nodes=parts.store.nodes, node=engine.node
+        ),
+        drafts=Drafts(
+            screens=parts.screens,
+            manifests=manifests,
+            lanes=engine.lanes,
+            pace=engine.delivery.pace,
+            clock=parts.clock,
+            is_sure=engine.is_sure,
+        ),
+        manifests=manifests,
+        media=parts.media,
+        commands=listed_commands(parts),
+        describe=engine.worker.agent.describe,
+        new_id=new_id,
+        seat=seat,
+        boot_text=boot_text,
+    )
+
+
+def _effect(tools: Mapping[str, Tool], call: Call) -> Effect:
+    tool = tools.get(call.tool)
+    return tool.effect(call.arguments) if tool is not None else Effect.EFFECT

@@ -1,0 +1,129 @@
+"""What the agent of a home is equipped with: tools, its prompt, and commands that go with them.
+
+Part of the composition root.
+"""
+
+import os
+import time
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from hermes.agent.prompt import Overhead
+from hermes.commands.memory import memory_command
+from hermes.commands.personality import personality_command
+from hermes.commands.skills import skills_command
+from hermes.core.channel import Command, Ear
+from hermes.core.errors import Misconfigured, Rejected
+from hermes.core.ports import Tool
+from hermes.memory.files import FileMemories
+from hermes.memory.mirror import Mirror, MirroredMemories
+from hermes.memory.nudge import Nudges, Pace
+from hermes.memory.tool import memory_tool
+from hermes.platforms import Platforms, platforms_of
+from hermes.prompts import Prompts, Setting
+from hermes.settings import Settings
+from hermes.skills.index import index_part
+from hermes.skills.shelf import Shelf
+from hermes.skills.tools import skill_tools
+from hermes.terminals.local import LocalTerminal
+from hermes.tools.defaults import default_tools
+from hermes.views.memory import Memories
+from hermes.views.terminal import Terminal
+
+
+@dataclass(frozen=True, kw_only=True)
+class Equipment:
+    workdir: str  # where a session is that has not gone elsewhere
+    tools: Sequence[Tool]
+    prompts: Prompts
+    shelf: Shelf
+    commands: Mapping[str, Sequence[Command]]  # by the heading under which /help lists them
+
+
+def equipment(
+    home: Path, settings: Settings, platforms: Platforms, terminal: Terminal, workdir: Path
+) -> Equipment:
+    """Nothing is read yet but settings. Raises Misconfigured."""
+    where = str(Path(settings.terminal.workdir or workdir).expanduser().absolute())
+    memories, shelf = memories_of(home, settings), skill_shelf(home, settings, os.environ)
+    remembered = memories.snapshot if settings.memory.enabled else tuple
+    prompts = Prompts(
+        home=home,
+        user_home=Path.home(),
+        settings=settings,
+        workdir=where,
+        hints={channel.manifest.name: channel.manifest.hints for channel in platforms.channels},
+        given=lambda: (*remembered(), index_part(shelf.rows())),
+        clock=time.time,
+    )
+    tools = default_tools(
+        terminal, workdir=where, home=str(Path.home()), timeout_s=settings.terminal.timeout_s
+    )
+    if settings.memory.enabled:
+        tools = (*tools, memory_tool(memories))
+    tools = (*tools, *skill_tools(shelf, agent_writes=settings.skills.agent_writes))
+    personality = personality_command(prompts.personalities, prompts.default)
+    return Equipment(
+        workdir=where,
+        tools=tools,
+        prompts=prompts,
+        shelf=shelf,
+        commands={"Agent": (personality, memory_command(memories), skills_command(shelf))},
+    )
+
+
+def memories_of(home: Path, settings: Settings) -> Memories:
+    kind = MirroredMemories if settings.memory.provider == "honcho" else FileMemories
+    return kind(
+        home / "memories",
+        memory_chars=settings.memory.memory_chars_max,
+        user_chars=settings.memory.user_chars_max,
+        clock=time.time,
+    )
+
+
+def skill_shelf(home: Path, settings: Settings, environ: Mapping[str, str]) -> Shelf:
+    return Shelf(
+        home / "skills", environ=environ, clock=time.time, disabled=settings.skills.disabled
+    )
+
+
+def attentive(home: Path, settings: Settings) -> Sequence[Ear]:
+    """Those who look back at conversations, in a process that stays. Raises Misconfigured."""
+    ears: list[Ear] = []
+    memory = settings.memory
+    turns = memory.nudge_turns if memory.enabled else 0
+    if turns or settings.skills.nudge_calls:
+        memories = memories_of(home, settings)
+        ears.append(Nudges(memories, Pace(turns=turns, calls=settings.skills.nudge_calls)))
+    if memory.enabled and memory.provider == "honcho":
+        try:
+            from hermes.memory.honcho import HonchoService
+        except ModuleNotFoundError as missing:
+            fix = "Install it: pip install 'hermes[honcho]'"
+            needs = f"needs the package {missing.name}"
+            raise Misconfigured("memory.provider", needs, fix) from missing
+        honcho = memory.honcho
+        service = HonchoService(
+            base_url=honcho.base_url, api_key=honcho.api_key, workspace=honcho.workspace
+        )
+        ears.append(Mirror(home / "memories", service, "honcho"))
+    return ears
+
+
+async def prompt_parts(home: Path, settings: Settings, workdir: Path, platform: str) -> Overhead:
+    """What a conversation that begins there now is told first. Raises Rejected."""
+    platforms = platforms_of(home, settings)
+    terminal = LocalTerminal(home / "calls", environ={})
+    try:
+        names = [channel.manifest.name for channel in platforms.channels]
+        if platform not in names:
+            raise Rejected(f"{platform!r} is not set up here. There are: {', '.join(names)}")
+        made = equipment(home, settings, platforms, terminal, workdir)
+        parts, labels = made.prompts.parts(Setting(platform=platform, workdir=made.workdir))
+        specs = tuple(tool.spec for tool in made.tools)
+        return Overhead(parts=parts, tools=specs, labels=labels)
+    finally:
+        for close in (*platforms.closing, terminal.close):
+            await close()
