@@ -128,9 +128,10 @@ async def bar_turn(stage: Stage) -> AsyncIterator[Bar]:
     await load(unit.port, unit.pid, sessions=64, turns=WARM)
     await load(here.port, here.pid, sessions=64, turns=WARM)
     pairs: list[tuple[Load, Load]] = []
-    for _ in range(3):
-        bare = await load(unit.port, unit.pid, sessions=64, turns=turns)
-        ours = await load(here.port, here.pid, sessions=64, turns=turns)
+    for n in range(3):  # each in conversations of its own, which have begun: that is a plain turn
+        await load(here.port, here.pid, sessions=64, turns=1, name=f"round{n}-")
+        bare = await load(unit.port, unit.pid, sessions=64, turns=turns, name=f"round{n}-")
+        ours = await load(here.port, here.pid, sessions=64, turns=turns, name=f"round{n}-")
         pairs.append((bare, ours))
     bare, ours = sorted(pairs, key=lambda pair: pair[1].cpu_turn_s / pair[0].cpu_turn_s)[1]
     detail = f"{_ms(ours.cpu_turn_s)} / {_ms(bare.cpu_turn_s)} of CPU, {ours.turns_s:.0f} turns/s"

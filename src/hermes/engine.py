@@ -5,7 +5,7 @@ Part of the composition root. What the parts are made of is the business of app.
 
 import os
 import time
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Literal
 
@@ -65,7 +65,7 @@ class Parts:
     choose: Callable[[str], str] = lambda name: name  # what a person calls it: its name
     allowed: Callable[[Address, str], bool] = lambda _address, _sender: True
     emit: Emit = lambda _signal: None
-    compose: Callable[[Session], Prompt] | None = None  # a conversation's prompt
+    compose: Callable[[Session], Awaitable[Prompt]] | None = None  # a conversation's prompt
     commands: Mapping[str, Sequence[Command]] = field(default_factory=dict)  # more, by heading
     skills: SkillShelf | None = None
     small: Callable[[], Provider] | None = None  # the model for small things; None: the first
@@ -196,7 +196,7 @@ def _rules(parts: Parts, commands: Mapping[str, Command]) -> Rules:
 
 
 def _agent(parts: Parts) -> Agent:
-    def plain(session: Session) -> Prompt:
+    async def plain(session: Session) -> Prompt:
         instructions = session.facts.get("instructions", "")
         return Prompt(compose(parts_of(Sources(instructions=instructions))))
 
@@ -205,7 +205,7 @@ def _agent(parts: Parts) -> Agent:
         repaired=repaired,
         chosen=parts.chosen or (lambda _name: parts.provider),
         tools={tool.spec.name: tool for tool in parts.tools},
-        prompt=parts.compose or plain,
+        compose=parts.compose or plain,
         texts=parts.store.texts,
         small=parts.small or (lambda: parts.provider),
         window=lambda session: parts.window(session.facts.get("model", "")),

@@ -3,13 +3,15 @@
 Part of the composition root.
 """
 
+import asyncio
+import time
 from collections.abc import Callable, Mapping
 from pathlib import Path
 
 from msgspec import Struct
 
 from hermes.agent.prompt import Prompt, Sources, compose, parts_of
-from hermes.context.files import context_files, trusted_folders
+from hermes.context.files import NAMES, context_files, trusted_folders
 from hermes.context.personalities import checked_default, chosen, personalities
 from hermes.context.place import place, this_machine
 from hermes.core.ports import PromptPart
@@ -18,6 +20,12 @@ from hermes.settings import Settings
 
 SOUL = "SOUL.md"
 SOUL_CHARS_MAX = 20_000
+MEMORIES = ("memories/MEMORY.md", "memories/USER.md", "memories/PERSON.md")
+EDITED = (SOUL, *MEMORIES, "skills", "skills/lock.json")
+JUST_NOW_S = 0.2
+LATEST_MAX = 64
+
+Stand = tuple[tuple[int, int], ...]
 
 
 class Setting(Struct, frozen=True, kw_only=True):
@@ -27,6 +35,14 @@ class Setting(Struct, frozen=True, kw_only=True):
     workdir: str
     personality: str = ""  # a name; "": the default
     instructions: str = ""
+
+
+class Latest(Struct, frozen=True):
+    """A prompt as it was composed just now, of the files as they stood."""
+
+    at: float
+    stand: Stand
+    prompt: Prompt
 
 
 class Prompts:
@@ -54,9 +70,11 @@ class Prompts:
         self._hints = hints
         self._given = given
         self._clock = clock
+        self._latest: dict[Setting, Latest] = {}
 
-    def prompt(self, session: Session) -> Prompt:
-        """For the conversation that begins there now."""
+    async def prompt(self, session: Session) -> Prompt:
+        """For the conversation that begins there now. Many may begin at once: what was read just
+        now, and has not changed, is not read again."""
         turn = session.turn
         setting = Setting(
             platform=turn.address.platform if turn is not None else session.key.split(":")[2],
@@ -64,8 +82,22 @@ class Prompts:
             personality=session.facts.get("personality", ""),
             instructions=session.facts.get("instructions", ""),
         )
-        parts, labels = self.parts(setting)
-        return Prompt(compose(parts), labels)
+        now, stand = time.monotonic(), self._stand(setting)
+        latest = self._latest.get(setting)
+        if latest is not None and latest.stand == stand and now - latest.at < JUST_NOW_S:
+            return latest.prompt
+        parts, labels = await asyncio.to_thread(self.parts, setting)
+        prompt = Prompt(compose(parts), labels)
+        if len(self._latest) >= LATEST_MAX:
+            self._latest.clear()
+        self._latest[setting] = Latest(now, stand, prompt)
+        return prompt
+
+    def _stand(self, setting: Setting) -> Stand:
+        """Which version of the files that people edit is there."""
+        folder = Path(setting.workdir)
+        files = (*(self._home / name for name in EDITED), *(folder / name for name in NAMES))
+        return tuple(_version(file) for file in files)
 
     def parts(self, setting: Setting) -> tuple[tuple[PromptPart, ...], tuple[str, ...]]:
         """And what a policy should know of them."""
@@ -82,6 +114,14 @@ class Prompts:
             instructions=setting.instructions,
         )
         return parts_of(sources), tuple(sorted({*files.labels, *here.labels}))
+
+
+def _version(file: Path) -> tuple[int, int]:
+    try:
+        found = file.stat()
+    except OSError:
+        return (0, 0)
+    return (found.st_mtime_ns, found.st_size)
 
 
 def _soul(file: Path) -> str:

@@ -34,28 +34,28 @@ def session(**facts: str) -> Session:
     return Session(key=session_key("telegram", "dm", "1"), id=SessionId("s"), facts=facts)
 
 
-def test_a_prompt_is_read_when_the_conversation_begins(tmp_path: Path) -> None:
+async def test_a_prompt_is_read_when_the_conversation_begins(tmp_path: Path) -> None:
     made = prompts(tmp_path)
-    before = made.prompt(session())
+    before = await made.prompt(session())
     assert before.text.startswith("You are Hermes")
     assert "# memory\nThe cat is called Tom.\n" in before.text
     assert "# platform\nOn a phone.\n" in before.text
     assert f'Working directory: "{tmp_path}/work"' in before.text
     assert before.labels == ()
-    assert made.prompt(session()) == before, "the same bytes"
+    assert await made.prompt(session()) == before, "the same bytes"
     (tmp_path / "hermes" / "SOUL.md").write_text("You are Ada.")
     (tmp_path / "work" / "AGENTS.md").write_text("Use tabs.")
-    after = made.prompt(session())
+    after = await made.prompt(session())
     assert after.text.startswith("You are Ada.\n\n# work\n")
     assert "Use tabs." in after.text
     assert after.labels == ("untrusted",)
 
 
-def test_what_the_session_remembers_counts(tmp_path: Path) -> None:
+async def test_what_the_session_remembers_counts(tmp_path: Path) -> None:
     made = prompts(tmp_path, personalities={"butler": "Very well."}, trusted_dirs=("~/own",))
     (tmp_path / "own").mkdir()
     (tmp_path / "own" / "AGENTS.md").write_text("Use tabs.")
-    prompt = made.prompt(
+    prompt = await made.prompt(
         session(personality="butler", workdir=f"{tmp_path}/own", instructions="In French.")
     )
     assert "# personality\nVery well.\n" in prompt.text
@@ -64,11 +64,11 @@ def test_what_the_session_remembers_counts(tmp_path: Path) -> None:
     assert prompt.text.endswith("# instructions\nIn French.\n")
 
 
-def test_the_chat_that_is_answered_says_what_can_be_shown(tmp_path: Path) -> None:
+async def test_the_chat_that_is_answered_says_what_can_be_shown(tmp_path: Path) -> None:
     address = Address(platform="local", chat="main")
     turn = Turn(id=TurnId("t"), address=address, epoch=1, started_at=1.0, first=1)
     lane = Session(key=session_key("background", "dm", "1"), phase=Running(turn))
-    assert "In a terminal." in prompts(tmp_path).prompt(lane).text
+    assert "In a terminal." in (await prompts(tmp_path).prompt(lane)).text
 
 
 def test_an_unknown_platform_has_no_hints(tmp_path: Path) -> None:

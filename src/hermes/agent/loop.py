@@ -1,7 +1,6 @@
 """Perform one step and say what happened. This is the only code that asks a model anything."""
 
-import asyncio
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass
 
 from hermes.agent.prompt import Prompt
@@ -38,7 +37,7 @@ from hermes.core.session import Session, Turn, call_id
 from hermes.core.signals import Glimpse, Watch
 from hermes.core.step import Compact
 from hermes.core.store import MediaShelf, Texts
-from hermes.core.transcript import LOST, request_lines
+from hermes.core.transcript import LOST
 
 RESULT_CHARS_MAX = 200_000  # tools bound their own output; this bounds a tool that does not
 IMAGES_MAX = 20
@@ -54,7 +53,7 @@ class Agent:
     chosen: Callable[[str], Provider]  # the model that a session was told to use
     repaired: Callable[[RawCall, Mapping[str, ToolSpec]], tuple[str, str, str]]
     tools: Mapping[str, Tool]
-    prompt: Callable[[Session], Prompt]
+    compose: Callable[[Session], Awaitable[Prompt]]  # what a new conversation is told first
     texts: Texts
     small: Callable[[], Provider]  # for small things
     window: Callable[[Session], int]  # what the session's model can read; 0: unknown
@@ -69,11 +68,12 @@ class Agent:
     async def ask(
         self, session: Session, turn: Turn, lines: Sequence[Line], watch: Watch
     ) -> tuple[Event, ...]:
-        """The model's answer, or the end of a turn whose model cannot be asked."""
+        """The model's answer, or the end of a turn whose model cannot be asked. `lines` are as a
+        request needs them."""
         system = await self.texts.text(session.facts.get("prompt", ""))
         request = Request(
-            system=self.prompt(session).text if system is None else system,
-            lines=request_lines(session, lines),
+            system=(await self.compose(session)).text if system is None else system,
+            lines=tuple(lines),
             tools=self.specs(turn),
             blobs=await self._blobs(lines),
         )
@@ -87,9 +87,6 @@ class Agent:
         except (ProviderFailed, Misconfigured) as failure:
             return (self._failed(session, turn, failure),)
         return (self._answered(turn, answer, provider.name),)
-
-    async def compose(self, session: Session) -> Prompt:
-        return await asyncio.to_thread(self.prompt, session)  # it looks at files
 
     async def keep(self, prompt: Prompt) -> PromptMade:
         """The conversation's prompt: the same bytes from now on, whatever becomes of the files that

@@ -121,13 +121,20 @@ class Status(Struct, frozen=True, kw_only=True):
     memory_bytes: int
 
 
+class Watching(Protocol):
+    def __call__(
+        self, key: SessionKey | None, /, *, live: bool = True
+    ) -> AbstractContextManager[Feed]:
+        """Of one session, or of all; with text as it is written, or only what is durable."""
+
+
 @dataclass(frozen=True, kw_only=True)
 class Door:
     """What a channel may ask of the engine."""
 
     accept: Callable[[Inbound], Awaitable[Accepted]]  # durable when it returns; or Rejected
     deliver: Callable[[SessionKey], Awaitable[None]]  # somebody watches this session now
-    watch: Callable[[SessionKey | None], AbstractContextManager[Feed]]
+    watch: Watching
     state: Callable[[], GatewayState]
     status: Callable[[], Awaitable[Status]]
     connected: Callable[[], None]  # the platform can be reached

@@ -25,6 +25,9 @@ _PURPOSES: dict[Origin, str] = {  # of a turn's own model calls; else they are f
 }
 
 
+_SPENT = (e.ModelAnswered, e.CallEnded, e.Compacted, e.CompactionFailed)
+
+
 class Written(Struct, frozen=True):
     """One event as it is stored."""
 
@@ -138,8 +141,10 @@ def commit_of(
         replies += (r for r in replies_of(event) if r.address.platform not in fetched)
         if (turn := turn_row(session, event, after)) is not None:
             turns[turn.id] = turn
-        usage += usage_rows(session, event, after, number)
-        calls += call_rows(session, event, number)
+        if session.waiting or isinstance(event, _SPENT):
+            usage += usage_rows(session, event, after, number)
+        if isinstance(event, e.CallEnded):
+            calls += call_rows(session, event, number)
         if after.id != session.id:
             opens.append(after.id)
         session = after

@@ -25,8 +25,11 @@ class Fence(Struct, frozen=True):
 
 
 class Claim(Struct, frozen=True):
+    """`head` is the session's last position, where somebody looked."""
+
     key: SessionKey
     epoch: int
+    head: int = 0
 
 
 class Accepted(Struct, frozen=True):

@@ -4,7 +4,7 @@ Notes are made here, when a request is built, and are stored nowhere: they canno
 summary, a search result or an export (C30).
 """
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 
 from msgspec.structs import replace
 
@@ -91,9 +91,7 @@ def request_lines(session: Session, lines: Sequence[Line]) -> tuple[Line, ...]:
     It begins with a user line; each call is answered exactly once, right after its answer;
     no line is blank; lines of one speaker in a row are one.
     """
-    valid = _without_orphans(_Valid().taken(_summarised(session, lines)))
-    note = _note(session, valid)
-    return _with_note(valid, note) if note else valid
+    return Reading(session.view).request(session, lines)
 
 
 def spoken(line: Line) -> str:
@@ -118,6 +116,8 @@ def _note(session: Session, valid: Sequence[Line]) -> str:
     turn = session.turn
     if turn is not None and turn.resumed is not None:
         return recovery_note(turn)
+    if not session.unread:
+        return ""
     return _UNREAD if any(line.call in session.unread for line in valid if line.call) else ""
 
 
@@ -147,14 +147,6 @@ def _assistant(event: e.ModelAnswered) -> Line:
     )
 
 
-def _summarised(session: Session, lines: Sequence[Line]) -> Iterable[Line]:
-    if session.view.summary:
-        yield Line(role="user", text=session.view.summary)
-    bare = session.view.bare
-    yield from (bared(line) for line in lines[:bare])
-    yield from lines[bare:] if bare else lines
-
-
 def bared(line: Line) -> Line:
     """A tool's result without most of it; other lines as they are."""
     if line.role != "tool" or len(line.text) <= BARE_CHARS:
@@ -165,31 +157,54 @@ def bared(line: Line) -> Line:
     return replace(line, text=text)
 
 
-class _Valid:
-    """Each answer with its results right behind it, then whatever else came meanwhile; speakers
-    that follow themselves are joined. One pass: a long conversation is read for every step."""
+class Reading:
+    """One view as a model reads it, kept while it grows: a long conversation is read for every
+    step, and only what is new needs a look.
 
-    def __init__(self) -> None:
+    Each answer has its results right behind it, then whatever else came meanwhile; speakers that
+    follow themselves are joined.
+    """
+
+    def __init__(self, view: e.View) -> None:
+        self._bare = view.bare
+        self._count = 0  # lines that were looked at
         self._out: list[Line] = []
         self._held: list[Line] = []
         self._open: dict[CallId, Line | None] = {}
+        if view.summary.strip():
+            self._out.append(Line(role="user", text=view.summary))
 
-    def taken(self, lines: Iterable[Line]) -> list[Line]:
-        for line in lines:
-            if RELAYED in line.labels:
-                self._wait(Line(role="user", text=_RELAYED + line.text))
-            elif line.role == "assistant":
-                self._release()
-                if line.calls or line.text.strip():
-                    self._put(line)
-                    self._open = {call.id: None for call in line.calls}
-            elif line.role == "tool":
-                if line.call in self._open and self._open[line.call] is None:
-                    self._open[line.call] = line
-            elif line.media or line.text.strip():
-                self._wait(line)
+    def request(self, session: Session, lines: Sequence[Line]) -> tuple[Line, ...]:
+        """`lines` are all of the view; those of the last time stand at their beginning."""
+        for line in lines[self._count :]:
+            self._take(bared(line) if self._count < self._bare else line)
+            self._count += 1
+        valid = self._finished()
+        note = _note(session, valid)
+        return _with_note(valid, note) if note else valid
+
+    def _take(self, line: Line) -> None:
+        if RELAYED in line.labels:
+            self._wait(Line(role="user", text=_RELAYED + line.text))
+        elif line.role == "assistant":
+            self._release()
+            if (line.calls or line.text.strip()) and self._put(line):
+                self._open = {call.id: None for call in line.calls}
+        elif line.role == "tool":
+            if line.call in self._open and self._open[line.call] is None:
+                self._open[line.call] = line
+        elif line.media or line.text.strip():
+            self._wait(line)
+
+    def _finished(self) -> tuple[Line, ...]:
+        """As if nothing followed; what does follow changes only the end."""
+        if not self._open:
+            return tuple(self._out)
+        out, open_, held = self._out[:], self._open, self._held
         self._release()
-        return self._out
+        finished = tuple(self._out)
+        self._out, self._open, self._held = out, open_, held
+        return finished
 
     def _wait(self, line: Line) -> None:
         if self._open:
@@ -206,19 +221,16 @@ class _Valid:
         if self._open:
             self._open, self._held = {}, []
 
-    def _put(self, line: Line) -> None:
+    def _put(self, line: Line) -> bool:
         if not self._out:
-            if line.role == "user":  # a view may begin in the middle of a turn; a request may not
-                self._out.append(line)
+            if line.role != "user":  # a view may begin in the middle of a turn; a request may not
+                return False
+            self._out.append(line)
         elif line.role == self._out[-1].role != "tool":
             self._out[-1] = _joined(self._out[-1], line)
         else:
             self._out.append(line)
-
-
-def _without_orphans(lines: list[Line]) -> tuple[Line, ...]:
-    known = {call.id for line in lines if line.calls for call in line.calls}
-    return tuple(line for line in lines if line.role != "tool" or line.call in known)
+        return True
 
 
 def _joined(first: Line, second: Line) -> Line:

@@ -27,6 +27,9 @@ class Intake:
     node: NodeId
 
     async def accept(self, inbound: Inbound) -> Accepted:
+        return (await self.take(inbound))[0]
+
+    async def take(self, inbound: Inbound) -> tuple[Accepted, MessageReceived]:
         """Raises Rejected for a stranger, and for a message that is none."""
         if not self.allowed(inbound):
             raise Rejected(f"{inbound.sender.id} is not known here")
@@ -38,7 +41,8 @@ class Intake:
         checked = replace(inbound, text=text, node=self.node)
         opens = SessionId(self.new_id())
         accepted = await self.journal.accept(checked, opens=opens)
+        event = MessageReceived(checked, opens)
         if accepted.fresh:
-            recorded = Recorded((MessageReceived(checked, opens),), accepted.position)
+            recorded = Recorded((event,), accepted.position)
             self.emit(Signal(accepted.key, TurnId(""), recorded))
-        return accepted
+        return accepted, event

@@ -5,12 +5,14 @@ from collections import OrderedDict
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 
-from hermes.core.events import Event
+from hermes.core.events import Event, MessageReceived, View
+from hermes.core.fold import fold
 from hermes.core.ids import SessionKey, TurnId
 from hermes.core.messages import Line
 from hermes.core.ports import Bench
 from hermes.core.projection import Commit
 from hermes.core.session import Session
+from hermes.core.transcript import Reading
 
 LANE_BYTES = 2_000
 LINE_BYTES = 400  # what a line costs beside its text
@@ -33,6 +35,7 @@ class Lane:
     session: Session
     epoch: int
     lines: list[Line] | None = None  # None: not read yet
+    reading: Reading = field(default_factory=lambda: Reading(View()))
     flights: dict[object, Flight] = field(default_factory=dict)
     bell: asyncio.Event = field(default_factory=asyncio.Event)
     news: bool = False  # somebody else has written to the session
@@ -59,8 +62,20 @@ class Lane:
         return told
 
     def read(self, lines: Sequence[Line]) -> None:
-        self.lines = list(lines)
+        self.lines, self.reading = list(lines), Reading(self.session.view)
         self.bytes = LANE_BYTES + _cost(lines)
+
+    def request(self) -> tuple[Line, ...]:
+        """What a model is asked with now."""
+        assert self.lines is not None, "the transcript is read before a model is asked"
+        return self.reading.request(self.session, self.lines)
+
+    def learn(self, event: MessageReceived, position: int) -> bool:
+        """A message that came in by this process. False when the journal has to be read."""
+        if self.busy or self.news or position != self.session.position + 1:
+            return False
+        self.session = fold(self.session, event)
+        return True
 
     def record(self, commit: Commit) -> None:
         """Our own commit: fold it, and read on where the view only grew."""

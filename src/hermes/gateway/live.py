@@ -9,7 +9,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 
 from hermes.core.ids import SessionKey
-from hermes.core.signals import Emit, Signal
+from hermes.core.signals import Emit, Recorded, Signal
 
 SIGNALS_MAX = 2_000
 
@@ -17,7 +17,8 @@ SIGNALS_MAX = 2_000
 class LiveFeed:
     """One watcher's own queue."""
 
-    def __init__(self) -> None:
+    def __init__(self, *, live: bool) -> None:
+        self.live = live
         self._signals: deque[Signal] = deque()
         self._bell = asyncio.Event()
         self._missed = 0
@@ -54,13 +55,15 @@ class Hub:
     def emit(self, signal: Signal) -> None:
         for listener in self.listeners:
             listener(signal)
+        durable = isinstance(signal.glimpse, Recorded)
         for key in (signal.session, None):
             for feed in self._feeds.get(key, ()):
-                feed.put(signal)
+                if durable or feed.live:
+                    feed.put(signal)
 
     @contextmanager
-    def watch(self, key: SessionKey | None) -> Iterator[LiveFeed]:
-        feed = LiveFeed()
+    def watch(self, key: SessionKey | None, *, live: bool = True) -> Iterator[LiveFeed]:
+        feed = LiveFeed(live=live)
         self._feeds.setdefault(key, []).append(feed)
         try:
             yield feed

@@ -25,6 +25,7 @@ from hermes.gateway.supervise import beside, keep_running, survived
 from hermes.gateway.worker import Worker
 
 CLAIMS_MAX = 50
+OWNED_MAX = 1_000
 AGAIN_S = 1.0
 SURE_BEATS = 2  # of the three that fit into a lease
 
@@ -49,9 +50,13 @@ class Gateway:
 
     async def accept(self, inbound: Inbound) -> Accepted:
         """Durable when this returns; the session moves on by itself then."""
-        accepted = await self.intake.accept(inbound)
+        accepted, event = await self.intake.take(inbound)
         if accepted.fresh:
-            await self.dispatch(accepted.key)
+            lane = self.lanes.get(accepted.key)
+            if lane is not None and lane.learn(event, accepted.position):
+                self._start(lane)
+            else:
+                await self.dispatch(accepted.key)
         return accepted
 
     async def dispatch(self, key: SessionKey) -> None:
@@ -104,8 +109,10 @@ class Gateway:
         """Look at our sessions that others wrote to, and take over those with something to do that
         nobody alive works on. Returns how many were taken."""
         journal = self.store.journal
-        for owned in await journal.owned(self.node, limit=CLAIMS_MAX):
-            await self._begin(owned)
+        for owned in await journal.owned(self.node, limit=OWNED_MAX):
+            lane = self.lanes.get(owned.key)
+            if lane is None or not lane.busy or lane.session.position < owned.head:
+                await self._begin(owned)
         claims = await journal.claim(self.node, limit=CLAIMS_MAX)
         for claim in claims:
             await self._begin(claim)
@@ -152,6 +159,9 @@ class Gateway:
 
     def _wake(self, lane: Lane) -> None:
         lane.ring()
+        self._start(lane)
+
+    def _start(self, lane: Lane) -> None:
         if not lane.busy:
             work = survived(lambda: self._advance(lane), lambda error: self._lost(lane, error))
             lane.task = asyncio.create_task(work)

@@ -14,7 +14,7 @@ from hermes.agent.loop import Agent
 from hermes.agent.prompt import PLAIN
 from hermes.core.channel import Desk, Obeyed
 from hermes.core.errors import HermesError, Refused, StoreBusy, StoreFull
-from hermes.core.events import Event
+from hermes.core.events import Event, Span
 from hermes.core.fold import fold_all
 from hermes.core.ids import NodeId, TurnId
 from hermes.core.messages import Call
@@ -56,7 +56,10 @@ class Worker:
 
     async def open(self, claim: Claim) -> Lane:
         session = await self.journal.load(claim.key)
-        return Lane(session=session, epoch=claim.epoch, snapshot_at=session.position)
+        lane = Lane(session=session, epoch=claim.epoch, snapshot_at=session.position)
+        if session.view.spans == (Span(session.id),) and not session.rows:
+            lane.read(())  # there is nothing yet
+        return lane
 
     async def advance(self, lane: Lane, desk: Desk) -> None:
         """Until there is nothing to do now. Raises Fenced when the session was taken over."""
@@ -155,8 +158,9 @@ class Worker:
 
     def _asked(self, lane: Lane, step: Question) -> Coroutine[None, None, tuple[Event, ...]]:
         agent, session, turn = self.agent, lane.session, lane.session.turn
-        lines, watch = tuple(lane.lines or ()), self._watch(lane, step)
+        watch = self._watch(lane, step)
         if isinstance(step, Compact):
+            lines = tuple(lane.lines or ())
             return outcome(
                 lambda: agent.compact(step, session, lines, watch),
                 lambda error: agent.kept(step, session, error),
@@ -164,8 +168,9 @@ class Worker:
         if isinstance(step, Prepare):
             return self._prepared(session)
         assert turn is not None, "a model is asked for an open turn only"
+        request = lane.request()
         return outcome(
-            lambda: agent.ask(session, turn, lines, watch),
+            lambda: agent.ask(session, turn, request, watch),
             lambda error: agent.gave_up(session, turn, error),
         )
 

@@ -59,7 +59,7 @@ class Hooks:
 
     async def _follow(self, door: Door, hooks: Sequence[Hook], backlog: Backlog) -> None:
         recent = Recent()
-        with door.watch(None) as feed:
+        with door.watch(None, live=False) as feed:
             if not self._started:
                 self._started = True
                 _spread(Occasion(event=START, at=door.clock()), hooks, backlog)

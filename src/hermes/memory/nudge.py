@@ -76,7 +76,7 @@ class Nudges:
         return MANIFEST
 
     async def listen(self, door: Door) -> None:
-        with door.watch(None) as feed:
+        with door.watch(None, live=False) as feed:
             door.connected()
             async with asyncio.TaskGroup() as group:
                 group.create_task(self._work(door))

@@ -1,6 +1,7 @@
 """A request as the bytes of an OpenAI chat completion. Pure."""
 
 from collections.abc import Callable, Mapping, Sequence
+from functools import lru_cache
 from typing import Final
 
 import msgspec
@@ -20,6 +21,7 @@ from hermes.providers.pieces import (
 
 Json = dict[str, object]
 
+TOOL_LISTS_MAX: Final = 16
 _MARK: Final = {"type": "ephemeral"}
 
 
@@ -39,14 +41,18 @@ def render(request: Request, *, model: str, writer: str, quirks: Quirks) -> byte
     messages = [page.system(request.system)] if request.system else []
     calling = _turns_with_calls(request.lines)
     for line, in_calling in zip(request.lines, calling, strict=True):
-        messages.append(page.message(line, in_calling))
+        plain = not (line.media or line.calls or line.thoughts or line.note)
+        if plain and line.role != "tool" and line.text:  # most lines of most conversations
+            messages.append({"role": line.role, "content": line.text})
+        else:
+            messages.append(page.message(line, in_calling))
     if quirks.cache_marks:
         _mark(messages)
     body: Json = {"model": model, "messages": messages, "stream": True}
     if quirks.usage_option:
         body["stream_options"] = {"include_usage": True}
     if request.tools:
-        body["tools"] = [_tool(tool) for tool in request.tools]
+        body["tools"] = _tools(request.tools)
     output_max = request.output_tokens_max or quirks.output_tokens_default
     if output_max is not None:
         body[quirks.output_key] = output_max
@@ -131,6 +137,12 @@ class _Page:
         if self._quirks.call_extra_blank:
             return [Raw(self._quirks.call_extra_blank.encode()), *none[1:]]
         return none
+
+
+@lru_cache(maxsize=TOOL_LISTS_MAX)
+def _tools(tools: tuple[ToolSpec, ...]) -> Raw:
+    """The same for all requests of a conversation, mostly of a process."""
+    return Raw(msgspec.json.encode([_tool(tool) for tool in tools]))
 
 
 def _tool(tool: ToolSpec) -> Json:

@@ -6,6 +6,7 @@ keys goes under `metadata`. All scalars are texts: `version: 1.0` stays `1.0`.
 
 import re
 from collections.abc import Mapping
+from functools import lru_cache
 
 import yaml
 from msgspec import Struct
@@ -22,6 +23,7 @@ FILE_BYTES_MAX = 64_000
 METADATA_MAX = 32
 DEPTH_MAX = 3
 TOOLS_MAX = 64
+PARSED_MAX = 256  # forms that are remembered by their bytes: every new conversation lists them all
 KEYS = ("name", "description", "license", "compatibility", "metadata", "allowed-tools")
 NAME = re.compile(r"[a-z0-9]+(?:-[a-z0-9]+)*")
 FENCE = "---"
@@ -42,6 +44,7 @@ class Form(Struct, frozen=True, kw_only=True):
     allowed_tools: tuple[str, ...] = ()
 
 
+@lru_cache(maxsize=PARSED_MAX)
 def parsed(content: bytes) -> Form:
     """Raises Rejected with the first thing that is wrong and how to mend it."""
     if len(content) > FILE_BYTES_MAX:

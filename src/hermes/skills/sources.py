@@ -43,6 +43,7 @@ class Sources:
         self._folder = folder
         self._pins = pins
         self._builtin = builtin
+        self._shipped: dict[str, Loaded] = {}  # part of the program: read once
 
     def places(self, lock: Lock) -> list[Place]:
         """By name, and of the same name the first one first."""
@@ -62,6 +63,14 @@ class Sources:
 
     def loaded(self, place: Place) -> Loaded:
         """Raises Rejected. Of a pinned skill, exactly the bytes that were approved."""
+        if place.source == "builtin" and place.name in self._shipped:
+            return self._shipped[place.name]
+        loaded = self._read(place)
+        if place.source == "builtin":
+            self._shipped[place.name] = loaded
+        return loaded
+
+    def _read(self, place: Place) -> Loaded:
         if place.pinned:
             tree = self._pins.tree(place.name, place.pinned)
         else:

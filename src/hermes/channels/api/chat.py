@@ -51,7 +51,7 @@ class Completions:
         front.waiting += 1
         try:
             with ExitStack() as open_:
-                accepted, feed = await self._accepted(inbound, open_)
+                accepted, feed = await self._accepted(inbound, open_, live=bool(request.stream))
                 journal, waits = front.door.store.journal, front.waits
                 exchange = Exchange(
                     front=front,
@@ -89,13 +89,15 @@ class Completions:
             for url, picture in translate.pictures(request, ticket).items()
         }
 
-    async def _accepted(self, inbound: Inbound, open_: ExitStack) -> tuple[Accepted, Feed]:
+    async def _accepted(
+        self, inbound: Inbound, open_: ExitStack, *, live: bool
+    ) -> tuple[Accepted, Feed]:
         """Watch first, so that nothing is missed; a repeat may be about another lane."""
         door = self.front.door
-        feed = open_.enter_context(door.watch(inbound.session))
+        feed = open_.enter_context(door.watch(inbound.session, live=live))
         accepted = await door.accept(inbound)
         if accepted.key != inbound.session:
-            feed = open_.enter_context(door.watch(accepted.key))
+            feed = open_.enter_context(door.watch(accepted.key, live=live))
         return accepted, feed
 
 

@@ -48,7 +48,7 @@ class PostgresJournal:
 
     async def owned(self, node: NodeId, *, limit: int) -> Sequence[Claim]:
         found = await self._readers.fetch(QUERY["owned"], node=node, limit=limit)
-        return [Claim(SessionKey(key), epoch) for key, epoch in found]
+        return [Claim(SessionKey(key), epoch, head) for key, epoch, head in found]
 
     async def load(self, key: SessionKey) -> Session:
         """Snapshot and events come by one statement: they are of one moment."""

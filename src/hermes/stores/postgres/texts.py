@@ -16,9 +16,14 @@ class PostgresTexts:
         digest, sound = named(text)
         if digest not in self._known:
             await self._control.fetch(QUERY["keep_text"], digest=digest, text=sound)
-            self._known.add(digest)
+            self._known.add(digest, sound)
         return digest
 
     async def text(self, digest: str) -> str | None:
+        if (known := self._known.get(digest)) is not None:
+            return known
         found = await self._readers.fetch(QUERY["text"], digest=kept(digest))
-        return str(found[0][0]) if found else None
+        if not found:
+            return None
+        self._known.add(digest, str(found[0][0]))
+        return str(found[0][0])

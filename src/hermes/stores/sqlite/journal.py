@@ -28,7 +28,7 @@ WHERE ready = 1 AND owner IS NULL
 ORDER BY updated_at LIMIT ?
 """
 OWNED = """
-SELECT key, epoch FROM sessions WHERE ready = 1 AND owner = ? ORDER BY updated_at LIMIT ?
+SELECT key, epoch, head FROM sessions WHERE ready = 1 AND owner = ? ORDER BY updated_at LIMIT ?
 """
 FENCED = """
 SELECT n, head, written, tail, id, conversation, row_tail, waiting, ready, busy
@@ -85,7 +85,7 @@ class SqliteJournal:
 
     async def owned(self, node: NodeId, *, limit: int) -> Sequence[Claim]:
         found = self._reader.now(lambda db: rows(db, OWNED, (node, limit)))
-        return [Claim(SessionKey(key), epoch) for key, epoch in found]
+        return [Claim(SessionKey(key), epoch, head) for key, epoch, head in found]
 
     async def load(self, key: SessionKey) -> Session:
         return self._reader.now(lambda db: load_session(db, key))

@@ -18,9 +18,14 @@ class SqliteTexts:
         digest, kept = named(text)
         if digest not in self._known:
             await self._writer.write(lambda db: db.execute(KEEP, (digest, kept)))
-            self._known.add(digest)
+            self._known.add(digest, kept)
         return digest
 
     async def text(self, digest: str) -> str | None:
+        if (known := self._known.get(digest)) is not None:
+            return known
         found = self._reader.now(lambda db: rows(db, TEXT, (digest,)))
-        return str(found[0][0]) if found else None
+        if not found:
+            return None
+        self._known.add(digest, str(found[0][0]))
+        return str(found[0][0])

@@ -22,7 +22,7 @@ where s.key = %(key)s
 returning s.key, s.epoch
 
 -- name: owned
-select s.key, s.epoch from awake a join sessions s on s.key = a.key
+select s.key, s.epoch, s.head from awake a join sessions s on s.key = a.key
 where s.owner = %(node)s order by s.updated_at limit %(limit)s
 
 -- name: release
