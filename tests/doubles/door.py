@@ -50,8 +50,8 @@ def echo(request: Request) -> Answer:
     return Answer(text=f"You said: {said(request)}")
 
 
-async def _no_words(_media: Media) -> str:
-    return ""
+async def _no_words(_media: Media) -> None:
+    return None
 
 
 @asynccontextmanager

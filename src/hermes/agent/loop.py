@@ -112,12 +112,8 @@ class Agent:
 
     async def consider(self, purpose: str, task: str, text: str) -> Considered:
         """One small question without tools. Raises a ProviderFailed."""
-        small = self.small()
         request = Request(system=task, lines=(Line(role="user", text=text),))
-        answer = await small.ask(request, _unwatched)
-        model = answer.model or small.name
-        spent = Spent(purpose=purpose, model=model, usage=answer.usage)
-        return Considered(text=sound(answer.text), spent=spent)
+        return await self._considered(self.small(), purpose, request)
 
     async def run(self, bench: Bench) -> tuple[Event, ...]:
         """Make the call. Whatever goes wrong in a tool becomes a result that the model reads."""
@@ -153,17 +149,23 @@ class Agent:
         if tool is not None and tool.stop is not None:
             await tool.stop(bench)
 
-    async def describe(self, media: Media) -> str:
+    async def describe(self, media: Media) -> Considered | None:
         """An image in a few words; nothing when it or the model is not to be had."""
         content = await self.media.get(media)
         if content is None:
-            return ""
+            return None
         lines = (Line(role="user", text=DESCRIBE, media=(media,)),)
         request = Request(system="", lines=lines, blobs={media.digest: content})
         try:
-            return (await self.provider.ask(request, _unwatched)).text.strip()
+            return await self._considered(self.provider, "vision", request)
         except ProviderFailed:
-            return ""
+            return None
+
+    async def _considered(self, provider: Provider, purpose: str, request: Request) -> Considered:
+        answer = await provider.ask(request, _unwatched)
+        model = answer.model or provider.name
+        spent = Spent(purpose=purpose, model=model, usage=answer.usage)
+        return Considered(text=sound(answer.text).strip(), spent=spent)
 
     def _can_shrink(self, session: Session) -> bool:
         """Not for ever, and not when it has just failed."""

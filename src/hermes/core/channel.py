@@ -139,7 +139,7 @@ class Door:
     status: Callable[[], Awaitable[Status]]
     connected: Callable[[], None]  # the platform can be reached
     polled: Callable[[], None]  # it has been asked for news
-    describe: Callable[[Media], Awaitable[str]]  # an image in a few words; "" when nobody can
+    describe: Callable[[Media], Awaitable["Considered | None"]]  # an image in a few words
     store: Store
     media: MediaShelf
     commands: Sequence["Command"]

@@ -11,7 +11,7 @@ from collections.abc import Awaitable, Callable, Collection, Coroutine, Mapping,
 from contextlib import AsyncExitStack
 from dataclasses import dataclass, field
 
-from hermes.core.channel import Command, Door, Manifest
+from hermes.core.channel import Command, Considered, Door, Manifest
 from hermes.core.errors import StoreFailed
 from hermes.core.events import RestartAsked
 from hermes.core.messages import Address, Media, Reply
@@ -44,7 +44,7 @@ class Serving:
     manifests: Mapping[str, Manifest]
     media: MediaShelf
     commands: Sequence[Command]
-    describe: Callable[[Media], Awaitable[str]]
+    describe: Callable[[Media], Awaitable[Considered | None]]
     new_id: Callable[[], str]
     seat: str
     boot_text: str = ""

@@ -166,8 +166,8 @@ async def _no_status() -> Status:
     raise AssertionError("hooks do not ask for the status")
 
 
-async def _no_words(_media: Media) -> str:
-    return ""
+async def _no_words(_media: Media) -> None:
+    return None
 
 
 @asynccontextmanager

@@ -21,7 +21,7 @@ from hermes.channels.telegram.updates import Sticker, Update, chat_of
 from hermes.channels.telegram.wording import Wanted, lost, picture_of, sticker_words
 from hermes.core.channel import Door
 from hermes.core.errors import ChannelFailed, ProviderFailed, Rejected
-from hermes.core.messages import Address, Inbound, Media
+from hermes.core.messages import Address, Inbound, Media, Spent
 
 DAY_S = 24 * 3600.0
 STRANGERS_A_DAY_MAX = 100  # who is answered, in all
@@ -93,7 +93,8 @@ class Receiver:
     async def _whole(self, heard: Heard) -> Inbound:
         """The message with its files, or with words about those that did not come."""
         if heard.sticker is not None:
-            return heard.saying(await self._sticker(heard.sticker)).inbound
+            words, spent = await self._sticker(heard.sticker)
+            return replace(heard.saying(words).inbound, spent=spent)
         found: list[Media] = []
         notes: list[str] = []
         for wanted in heard.files:
@@ -114,21 +115,24 @@ class Receiver:
         except Rejected:
             return None
 
-    async def _sticker(self, sticker: Sticker) -> str:
+    async def _sticker(self, sticker: Sticker) -> tuple[str, tuple[Spent, ...]]:
         """In words that were found once: the same sticker is never described again."""
         known = await self.memory.get("stickers", sticker.file_unique_id)
         if known:
-            return sticker_words(sticker, known)
+            return sticker_words(sticker, known), ()
         picture = picture_of(sticker)
         media = await self._fetched(picture) if picture is not None else None
-        said = ""
+        seen = None
         if media is not None:
             with contextlib.suppress(TimeoutError, ProviderFailed):
                 async with asyncio.timeout(DESCRIBE_S_MAX):
-                    said = " ".join((await self.door.describe(media)).split())[:WORDS_MAX]
+                    seen = await self.door.describe(media)
+        if seen is None:
+            return sticker_words(sticker), ()
+        said = " ".join(seen.text.split())[:WORDS_MAX]
         if said:
             await self.memory.put("stickers", sticker.file_unique_id, said)
-        return sticker_words(sticker, said)
+        return sticker_words(sticker, said), (seen.spent,)
 
     async def _press(self, pressed: Pressed) -> None:
         press, inbound = pressed.press, pressed.inbound

@@ -9,7 +9,7 @@ from hermes.channels.telegram.client import TelegramChannel
 from hermes.channels.telegram.receive import NOT_YOURS, OLD_BUTTON
 from hermes.core.errors import StoreBusy
 from hermes.core.ids import session_key
-from tests.unit.channels.telegram.world import World, reply, world
+from tests.unit.channels.telegram.world import SPENT, World, reply, world
 
 STICKER = {
     "file_id": "webp-1",
@@ -107,6 +107,7 @@ async def test_a_sticker_is_described_once_and_remembered(tmp_path: Path) -> Non
     texts = [w.accepted[0].text, again.accepted[0].text]
     assert texts == ["(a sticker: a cat in a hat)"] * 2
     assert (len(w.described), len(again.described)) == (1, 0)
+    assert w.accepted[0].spent == (SPENT,), "it is accounted with the message"
     assert again.api.called("getFile") == []
 
 

@@ -11,9 +11,9 @@ from typing import Any
 from hermes.channels.telegram.client import TelegramChannel
 from hermes.channels.telegram.poll import Patience
 from hermes.channels.telegram.settings import telegram_settings
-from hermes.core.channel import Command, Door, Feed, Status
+from hermes.core.channel import Command, Considered, Door, Feed, Status
 from hermes.core.ids import DEFAULT_ISOLATION, Isolation, NodeId, ReplyId, SessionKey, session_key
-from hermes.core.messages import Address, Inbound, Media, Reply
+from hermes.core.messages import Address, Inbound, Media, Reply, Spent, Usage
 from hermes.core.rules import Busy
 from hermes.core.store import Accepted, Store
 from hermes.engine import new_id
@@ -22,6 +22,7 @@ from hermes.stores.media import FileShelf
 from hermes.stores.sqlite import open_sqlite
 from tests.doubles.telegram import BotApi
 
+SPENT = Spent(purpose="vision", model="m", usage=Usage(input=7))
 QUICK = Patience(silence_s=0.4, pause_s=0.02)
 WAIT_S = 10.0
 COMMANDS = (
@@ -111,9 +112,9 @@ def _made(api: BotApi, channel: TelegramChannel, store: Store, home: Path, words
             accepted.append(inbound)
         return result
 
-    async def describe(media: Media) -> str:
+    async def describe(media: Media) -> Considered | None:
         described.append(media)
-        return words
+        return Considered(text=words, spent=SPENT) if words else None
 
     door = Door(
         accept=accept,

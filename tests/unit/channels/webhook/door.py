@@ -29,8 +29,8 @@ async def _no_status() -> Status:
     raise AssertionError("a webhook does not ask for the status")
 
 
-async def _no_words(_media: Media) -> str:
-    return ""
+async def _no_words(_media: Media) -> None:
+    return None
 
 
 def _no_feed(_key: object) -> "None":
