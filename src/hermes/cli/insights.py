@@ -83,7 +83,8 @@ def _show(found: Insights, console: Console) -> None:
 
 def _totals(total: Figure) -> Iterator[str]:
     used = total.tokens
-    yield f"{total.calls:,} model calls, {tokens(total.total)} tokens, {price(total)}"
+    calls = "1 model call" if total.calls == 1 else f"{total.calls:,} model calls"
+    yield f"{calls}, {tokens(total.total)} tokens, {price(total)}"
     cached = f" ({share(total.cache_share)} cached)" if total.cache_share else ""
     written = f", {tokens(used.cache_written)} written to the cache" if used.cache_written else ""
     thought = f" ({tokens(used.reasoning)} reasoning)" if used.reasoning else ""
@@ -92,13 +93,19 @@ def _totals(total: Figure) -> Iterator[str]:
 
 def _sections(found: Insights) -> Iterator[tuple[str, Sequence[Bar]]]:
     if len(found.days) <= BARS_MAX:
-        yield "By day", [_bar(day, day.name) for day in found.days]
+        yield "By day", [_bar(day, day.name) for day in _from_the_first(found.days)]
     yield "By model", _bars(found.models)
     yield "By purpose", _bars(found.purposes)
     yield "By platform", _bars(found.platforms)
     yield "By session", _bars(found.sessions, lambda name: called(SessionKey(name)), "(deleted)")
     yield "By person", _bars(found.people)
     yield "By tool", [_tool(tool) for tool in found.tools[:ROWS_MAX]]
+
+
+def _from_the_first(days: Sequence[Figure]) -> Sequence[Figure]:
+    """Without the empty days before anything happened."""
+    used = (place for place, day in enumerate(days) if day.calls)
+    return days[next(used, max(0, len(days) - 1)) :]
 
 
 def _bars(
