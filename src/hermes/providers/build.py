@@ -88,7 +88,7 @@ def _link(settings: ModelSettings, env: Mapping[str, str], at: str) -> Link:
         return _scripted(settings, at)
     if not settings.name.strip():
         raise Misconfigured(
-            f"{at}.name", "no model is chosen", "Set it, or run `hermes model` to choose one"
+            f"{at}.name", "no model is chosen", "Run: hermes config set model.name NAME"
         )
     quirks = entry.quirks_of(settings.name)
     quirks = replace(quirks, body={**quirks.body, **settings.body})
@@ -111,7 +111,9 @@ def _entry(settings: ModelSettings, at: str) -> Entry:
         return ENTRIES[name]
     key = f"{at}.provider"
     if not settings.provider.strip():
-        raise Misconfigured(key, "no provider is chosen", "Run `hermes model` to choose one")
+        raise Misconfigured(
+            key, "no provider is chosen", "Run: hermes config set model.provider NAME"
+        )
     near = closest(settings.provider)
     meant = f"Did you mean {' or '.join(near)}? " if near else ""
     raise Misconfigured(
