@@ -234,7 +234,7 @@ async def bar_idle(stage: Stage) -> AsyncIterator[Bar]:
     """Nothing happens for a while; a hundredth of a processor would be too much."""
     here = await stage.gateway(stage.model())
     await load(here.port, here.pid, sessions=64, turns=2)
-    await asyncio.sleep(2.0)
+    await asyncio.sleep(10.0)  # what is done in the quiet after a conversation is over by then
     seconds = 10.0 if stage.short else 60.0
     before = cpu_of(here.pid)
     await asyncio.sleep(seconds)

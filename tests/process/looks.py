@@ -1,5 +1,6 @@
 """What can be seen of a gateway from outside: rows, turns, the commands that it runs, effects."""
 
+import contextlib
 import json
 import os
 import signal
@@ -100,8 +101,18 @@ async def running_call(here: GatewayProcess, words: str) -> Path:
 
 def kill_command(call: Path) -> None:
     """The command and its wrapper: neither a process nor an exit status is left."""
-    os.killpg(_pid(call), signal.SIGKILL)
+    assert end_command(call)
     assert not (call / "status").exists()
+
+
+def end_command(call: Path) -> bool:
+    """False when it was over, or had not begun."""
+    pid = _pid(call)
+    with contextlib.suppress(ProcessLookupError):
+        if pid:
+            os.killpg(pid, signal.SIGKILL)
+            return True
+    return False
 
 
 def _pid(call: Path) -> int:

@@ -24,7 +24,7 @@ import pytest
 
 from tests.doubles.model import Asked, Model, Says, terminal, text_of
 from tests.process.gateway import GatewayProcess, gateway
-from tests.process.looks import NOTE, effect, effects, idle, kill_command, raw, said
+from tests.process.looks import NOTE, effect, effects, end_command, idle, raw, said
 
 KILLS = 150 if os.environ.get("HERMES_SOAK") else 10
 SESSIONS = ("a", "b", "c", "d")
@@ -147,7 +147,7 @@ def _kill_commands(here: GatewayProcess) -> None:
     """As if the machine had lost its power, as far as that can be had."""
     for begun in here.home.glob("calls/*/begun"):
         if not (begun.parent / "status").exists():
-            kill_command(begun.parent)
+            end_command(begun.parent)
 
 
 @pytest.mark.soak

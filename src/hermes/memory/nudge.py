@@ -65,7 +65,7 @@ class Nudges:
     def __init__(self, memories: Memories, pace: Pace) -> None:
         self._memories = memories
         self._pace = pace
-        self._waiting: OrderedDict[SessionKey, TurnId] = OrderedDict()
+        self._waiting: OrderedDict[SessionKey, tuple[TurnId, float]] = OrderedDict()
         self._spare: OrderedDict[SessionKey, tuple[SessionId, int]] = OrderedDict()
         self._due = asyncio.Event()
         self._reviewing: SessionKey | None = None
@@ -94,7 +94,8 @@ class Nudges:
             if key in self._spare:
                 conversation, spare = self._spare[key]
                 self._spare[key] = (conversation, spare - 1)
-            self._waiting[key] = ended.turn
+            self._waiting.pop(key, None)
+            self._waiting[key] = (ended.turn, asyncio.get_running_loop().time())
             _bound(self._waiting, WAITING_MAX)
             self._due.set()
 
@@ -103,8 +104,12 @@ class Nudges:
             await self._due.wait()
             self._due.clear()
             while self._waiting:
-                await asyncio.sleep(self._pace.quiet_s)
-                key, turn = self._waiting.popitem(last=False)
+                key, (turn, at) = next(iter(self._waiting.items()))
+                noisy_s = at + self._pace.quiet_s - asyncio.get_running_loop().time()
+                if noisy_s > 0:
+                    await asyncio.sleep(noisy_s)
+                    continue  # somebody may have spoken since
+                del self._waiting[key]
                 try:
                     await self._consider(door, key, turn)
                 except HermesError as failed:
