@@ -43,8 +43,6 @@ from tests.process.gateway import GatewayProcess
 SESSIONS = 24
 MESSAGES = 4
 NO_CABLES = why_no_cables()
-# Who is quicker decides these, so they are for a quiet machine.
-BUSY_MACHINE = pytest.mark.skipif(os.environ.get("HERMES_SOAK") != "1", reason="HERMES_SOAK=1")
 
 
 @pytest.fixture(scope="session")
@@ -59,7 +57,6 @@ def url(server: str) -> Iterator[str]:
         yield url
 
 
-@BUSY_MACHINE
 async def test_work_is_done_where_it_came_in(tmp_path: Path, url: str) -> None:
     async with Model().up() as model, nodes(tmp_path, model, [url] * 3) as here:
         model.rule = lambda asked: _held(model, asked)
@@ -150,7 +147,6 @@ async def test_a_turn_goes_on_at_a_node_that_does_not_have_its_bot(
             await until(lambda: bot.texts(7) == ["Here it is."], LEASE_S)
 
 
-@BUSY_MACHINE
 async def test_a_node_that_is_leaving_takes_no_work_from_the_dead(tmp_path: Path, url: str) -> None:
     async with Model().up() as model:
         model.rule = lambda asked: _held(model, asked)
