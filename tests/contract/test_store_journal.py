@@ -319,9 +319,10 @@ async def test_a_rested_lane_waits_for_its_next_event_with_its_owner(place: Plac
     assert [claim.key for claim in await store.journal.owned(A, limit=5)] == [lane("1")]
     assert await owner.rest() is True
     assert await store.journal.owned(A, limit=5) == []
-    await other.journal.accept(message(1), opens=conversation())
+    new = await other.journal.accept(message(1), opens=conversation())
     assert await other.journal.claim(B, limit=5) == []
-    assert await store.journal.owned(A, limit=5) == [Claim(lane("1"), owner.fence.epoch)]
+    claim = Claim(lane("1"), owner.fence.epoch, head=new.position)
+    assert await store.journal.owned(A, limit=5) == [claim]
 
 
 async def test_a_rest_that_was_overtaken_by_a_message_says_so(store: Store) -> None:
