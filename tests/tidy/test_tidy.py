@@ -17,7 +17,7 @@ from pathlib import Path
 ROOT = Path(__file__).parents[2]
 
 LINES_PER_FILE, LINES_PER_FUNCTION, PARAMETERS, METHODS = 400, 60, 7, 20
-BUDGETS = {("core", "agent", "gateway"): 5_700}
+BUDGETS = {("core", "agent", "gateway"): 6_100}
 # Files that are longer than the limit, and how long they may be at most.
 RATCHET: dict[str, int] = {}
 
@@ -27,6 +27,7 @@ LAZY_IMPORTS_IN = {
     "src/hermes/equipment.py",
     "src/hermes/platforms.py",
     "src/hermes/costs.py",
+    "src/hermes/cli/loaders.py",
     "src/hermes/cli/main.py",
 }
 CATCHES_EVERYTHING = {"src/hermes/gateway/supervise.py"}
