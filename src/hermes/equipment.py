@@ -5,7 +5,7 @@ Part of the composition root.
 
 import os
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -28,6 +28,8 @@ from hermes.skills.shelf import Shelf
 from hermes.skills.tools import skill_tools
 from hermes.terminals.local import LocalTerminal
 from hermes.tools.defaults import default_tools
+from hermes.tools.shell_paths import Place
+from hermes.tools.shell_verdict import judge
 from hermes.views.memory import Memories
 from hermes.views.terminal import Terminal
 
@@ -71,6 +73,20 @@ def equipment(
         shelf=shelf,
         commands={"Agent": (personality, memory_command(memories), skills_command(shelf))},
     )
+
+
+def command_judge(
+    home: Path, settings: Settings, workdir: Path
+) -> Callable[[str], tuple[str, str, str]]:
+    """Verdict, effect and reason for a shell command there. Nothing is run."""
+    root = str(Path(settings.terminal.workdir or workdir).expanduser().absolute())
+    place = Place(root=root, cwd=root, home=str(Path.home()), guarded=(str(home.absolute()),))
+
+    def judged(command: str) -> tuple[str, str, str]:
+        found = judge(command, place)
+        return type(found.verdict).__name__.lower(), found.effect.value, found.why
+
+    return judged
 
 
 def memories_of(home: Path, settings: Settings) -> Memories:

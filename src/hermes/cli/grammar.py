@@ -8,6 +8,7 @@ from collections.abc import Mapping
 
 from hermes.cli import gateway_grammar as gateway
 from hermes.cli import memory_grammar as memory
+from hermes.cli import policy_grammar as policy
 from hermes.cli import prompt_grammar as prompt
 from hermes.cli import skills_grammar as skills
 from hermes.cli.command import Command, Nothing, Shown
@@ -358,6 +359,7 @@ HEADINGS: Mapping[str, tuple[Command[Namespace], ...]] = {
     "Settings": (CONFIG_SHOW, CONFIG_GET, CONFIG_SET, CONFIG_EDIT, CONFIG_PATH, prompt.SHOW),
     "Memory": memory.MEMORY,
     "Skills": skills.SKILLS,
+    "Safety": (policy.CHECK,),
     "Care": (INSIGHTS, DOCTOR, BACKUP, RESTORE),
 }
 COMMANDS = {command.words: command for group in HEADINGS.values() for command in group}
@@ -368,6 +370,7 @@ DEFAULTS = {
     "turns": "list",
     "config": "show",
     "memory": "show",
+    "policy": "check",
     "prompt": "show",
     "skills": "list",
 }

@@ -10,9 +10,17 @@ from types import TracebackType
 from typing import TYPE_CHECKING, NoReturn, TextIO, TypeVar
 
 from hermes import __version__
-from hermes.cli import gateway_grammar, grammar, prompt_grammar, skills_grammar, usage
+from hermes.cli import (
+    gateway_grammar,
+    grammar,
+    loaders,
+    policy_grammar,
+    prompt_grammar,
+    skills_grammar,
+    usage,
+)
 from hermes.cli import memory_grammar as memory
-from hermes.cli.command import Command, Nothing, Shown
+from hermes.cli.command import Command
 from hermes.cli.errors import DONE, FAILED, INTERRUPTED, WRONG_USAGE, Usage, status_of
 from hermes.core.errors import HermesError
 
@@ -180,220 +188,38 @@ def _draw(headings: Sequence[str], rows: Sequence[Sequence[str]], stream: TextIO
     draw(headings, rows, stream)
 
 
-def _chat() -> Callable[[grammar.Chat, "Place"], int]:
-    from hermes.cli.chat import run
-
-    return run
-
-
-def _sessions_list() -> Callable[[grammar.Listing, "Place"], int]:
-    from hermes.cli.sessions import run_list
-
-    return run_list
-
-
-def _sessions_show() -> Callable[[grammar.Transcript, "Place"], int]:
-    from hermes.cli.sessions import run_show
-
-    return run_show
-
-
-def _sessions_search() -> Callable[[grammar.Search, "Place"], int]:
-    from hermes.cli.sessions import run_search
-
-    return run_search
-
-
-def _sessions_export() -> Callable[[grammar.Export, "Place"], int]:
-    from hermes.cli.export import run
-
-    return run
-
-
-def _sessions_suspend() -> Callable[[grammar.Named, "Place"], int]:
-    from hermes.cli.chat import run_suspend
-
-    return run_suspend
-
-
-def _sessions_delete() -> Callable[[grammar.Delete, "Place"], int]:
-    from hermes.cli.sessions import run_delete
-
-    return run_delete
-
-
-def _turns_list() -> Callable[[grammar.Turns, "Place"], int]:
-    from hermes.cli.turns import run_list
-
-    return run_list
-
-
-def _turns_show() -> Callable[[grammar.Named, "Place"], int]:
-    from hermes.cli.turns import run_show
-
-    return run_show
-
-
-def _config_show() -> Callable[[Shown, "Place"], int]:
-    from hermes.cli.config import run_show
-
-    return run_show
-
-
-def _config_get() -> Callable[[grammar.Key, "Place"], int]:
-    from hermes.cli.config import run_get
-
-    return run_get
-
-
-def _config_set() -> Callable[[grammar.Assignment, "Place"], int]:
-    from hermes.cli.config_set import run
-
-    return run
-
-
-def _config_edit() -> Callable[[Nothing, "Place"], int]:
-    from hermes.cli.config_edit import run
-
-    return run
-
-
-def _config_path() -> Callable[[Shown, "Place"], int]:
-    from hermes.cli.config import run_path
-
-    return run_path
-
-
-def _backup() -> Callable[[grammar.Backup, "Place"], int]:
-    from hermes.cli.backup import run
-
-    return run
-
-
-def _restore() -> Callable[[grammar.Restore, "Place"], int]:
-    from hermes.cli.restore import run
-
-    return run
-
-
-def _gateway_run() -> Callable[[Nothing, "Place"], int]:
-    from hermes.cli.gateway import run
-
-    return run
-
-
-def _gateway_status() -> Callable[[Shown, "Place"], int]:
-    from hermes.cli.gateway_status import run
-
-    return run
-
-
-def _gateway_start() -> Callable[[Nothing, "Place"], int]:
-    from hermes.cli.service.start import run_start
-
-    return run_start
-
-
-def _gateway_stop() -> Callable[[gateway_grammar.Stop, "Place"], int]:
-    from hermes.cli.service.stop import run_stop
-
-    return run_stop
-
-
-def _gateway_restart() -> Callable[[Nothing, "Place"], int]:
-    from hermes.cli.service.restart import run_restart
-
-    return run_restart
-
-
-def _gateway_setup() -> Callable[[Nothing, "Place"], int]:
-    from hermes.cli.service.setup import run_setup
-
-    return run_setup
-
-
-def _gateway_install() -> Callable[[Nothing, "Place"], int]:
-    from hermes.cli.service.install import run_install
-
-    return run_install
-
-
-def _gateway_uninstall() -> Callable[[Nothing, "Place"], int]:
-    from hermes.cli.service.install import run_uninstall
-
-    return run_uninstall
-
-
-def _send() -> Callable[[gateway_grammar.Send, "Place"], int]:
-    from hermes.cli.send import run
-
-    return run
-
-
-def _prompt_show() -> Callable[[prompt_grammar.Prompt, "Place"], int]:
-    from hermes.cli.prompt import run_show
-    from hermes.equipment import prompt_parts
-
-    return lambda given, place: run_show(given, place, prompt_parts)
-
-
-def _memory() -> Callable[[Namespace, "Place"], int]:
-    from hermes.cli.memory import run
-    from hermes.equipment import memories_of
-
-    return lambda given, place: run(given, place, memories_of)
-
-
-def _skills() -> Callable[[skills_grammar.Given, "Place"], int]:
-    from hermes.cli.skills import run
-    from hermes.equipment import skill_shelf
-
-    return lambda given, place: run(given, place, skill_shelf)
-
-
-def _insights() -> Callable[[grammar.Insights, "Place"], int]:
-    from hermes.cli.insights import run
-
-    return run
-
-
-def _doctor() -> Callable[[Shown, "Place"], int]:
-    from hermes.cli.doctor import run
-
-    return run
-
-
 _ROUTES: Mapping[tuple[str, ...], Run] = dict(
     (
-        _route(grammar.CHAT, _chat),
-        _route(grammar.SESSIONS_LIST, _sessions_list),
-        _route(grammar.SESSIONS_SHOW, _sessions_show),
-        _route(grammar.SESSIONS_SEARCH, _sessions_search),
-        _route(grammar.SESSIONS_EXPORT, _sessions_export),
-        _route(grammar.SESSIONS_SUSPEND, _sessions_suspend),
-        _route(grammar.SESSIONS_DELETE, _sessions_delete),
-        _route(grammar.TURNS_LIST, _turns_list),
-        _route(grammar.TURNS_SHOW, _turns_show),
-        _route(grammar.CONFIG_SHOW, _config_show),
-        _route(grammar.CONFIG_GET, _config_get),
-        _route(grammar.CONFIG_SET, _config_set),
-        _route(grammar.CONFIG_EDIT, _config_edit),
-        _route(grammar.CONFIG_PATH, _config_path),
-        _route(gateway_grammar.RUN, _gateway_run),
-        _route(gateway_grammar.START, _gateway_start),
-        _route(gateway_grammar.STOP, _gateway_stop),
-        _route(gateway_grammar.RESTART, _gateway_restart),
-        _route(gateway_grammar.STATUS, _gateway_status),
-        _route(gateway_grammar.SETUP, _gateway_setup),
-        _route(gateway_grammar.INSTALL, _gateway_install),
-        _route(gateway_grammar.UNINSTALL, _gateway_uninstall),
-        _route(gateway_grammar.SEND, _send),
-        _route(prompt_grammar.SHOW, _prompt_show),
-        *(_route(each, _memory) for each in memory.MEMORY),
-        *(_route(each, _skills) for each in skills_grammar.SKILLS),
-        _route(grammar.INSIGHTS, _insights),
-        _route(grammar.DOCTOR, _doctor),
-        _route(grammar.BACKUP, _backup),
-        _route(grammar.RESTORE, _restore),
+        _route(grammar.CHAT, loaders.chat),
+        _route(grammar.SESSIONS_LIST, loaders.sessions_list),
+        _route(grammar.SESSIONS_SHOW, loaders.sessions_show),
+        _route(grammar.SESSIONS_SEARCH, loaders.sessions_search),
+        _route(grammar.SESSIONS_EXPORT, loaders.sessions_export),
+        _route(grammar.SESSIONS_SUSPEND, loaders.sessions_suspend),
+        _route(grammar.SESSIONS_DELETE, loaders.sessions_delete),
+        _route(grammar.TURNS_LIST, loaders.turns_list),
+        _route(grammar.TURNS_SHOW, loaders.turns_show),
+        _route(grammar.CONFIG_SHOW, loaders.config_show),
+        _route(grammar.CONFIG_GET, loaders.config_get),
+        _route(grammar.CONFIG_SET, loaders.config_set),
+        _route(grammar.CONFIG_EDIT, loaders.config_edit),
+        _route(grammar.CONFIG_PATH, loaders.config_path),
+        _route(gateway_grammar.RUN, loaders.gateway_run),
+        _route(gateway_grammar.START, loaders.gateway_start),
+        _route(gateway_grammar.STOP, loaders.gateway_stop),
+        _route(gateway_grammar.RESTART, loaders.gateway_restart),
+        _route(gateway_grammar.STATUS, loaders.gateway_status),
+        _route(gateway_grammar.SETUP, loaders.gateway_setup),
+        _route(gateway_grammar.INSTALL, loaders.gateway_install),
+        _route(gateway_grammar.UNINSTALL, loaders.gateway_uninstall),
+        _route(gateway_grammar.SEND, loaders.send),
+        _route(prompt_grammar.SHOW, loaders.prompt_show),
+        _route(policy_grammar.CHECK, loaders.policy_check),
+        *(_route(each, loaders.memory) for each in memory.MEMORY),
+        *(_route(each, loaders.skills) for each in skills_grammar.SKILLS),
+        _route(grammar.INSIGHTS, loaders.insights),
+        _route(grammar.DOCTOR, loaders.doctor),
+        _route(grammar.BACKUP, loaders.backup),
+        _route(grammar.RESTORE, loaders.restore),
     )
 )

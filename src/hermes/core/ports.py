@@ -10,6 +10,7 @@ from hermes.core.channel import Desk
 from hermes.core.events import Event
 from hermes.core.ids import SessionKey, TurnId
 from hermes.core.messages import Call, Effect, Line, Outcome, Spent, Thought, Usage
+from hermes.core.policy import WORST, Capabilities, Finding
 from hermes.core.session import Session
 from hermes.core.signals import Watch
 from hermes.core.step import Compact
@@ -121,6 +122,8 @@ class Tool:
     `check` says what is wrong with the arguments ("" when nothing is) and `effect` classifies
     them; both are pure. `seek` looks for the outcome of a call that was started by a process that
     is gone; it returns None when nobody can know, and is absent where there is nothing to look at.
+    `capabilities` is the worst that it can do, and `judge` looks closer: at the arguments, with the
+    session's facts; it is pure too.
     Cancelling `run` leaves a detached command alone; `stop` ends it, because a person said so.
     """
 
@@ -128,6 +131,8 @@ class Tool:
     check: Callable[[str], str]
     effect: Callable[[str], Effect]
     run: Callable[[Bench], Awaitable[ToolResult]]
+    capabilities: Capabilities = WORST
+    judge: Callable[[str, Mapping[str, str]], Finding] = lambda _arguments, _facts: Finding()
     seek: Callable[[Bench], Awaitable[ToolResult | None]] | None = None
     stop: Callable[[Bench], Awaitable[None]] | None = None
     reviews: bool = False  # also for a look back at a conversation, which has no other tools

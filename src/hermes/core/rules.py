@@ -26,6 +26,12 @@ class Allow(Struct, frozen=True):
     """The call may run."""
 
 
+class AllowSandboxed(Struct, frozen=True):
+    """The call may run, in a sandbox of this profile and nowhere else."""
+
+    profile: str
+
+
 class Ask(Struct, frozen=True):
     """A person must say yes first."""
 
@@ -38,7 +44,7 @@ class Deny(Struct, frozen=True):
     why: str
 
 
-Verdict = Allow | Ask | Deny
+Verdict = Allow | AllowSandboxed | Ask | Deny
 
 
 class ResumeRules(Struct, frozen=True, kw_only=True):

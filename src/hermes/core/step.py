@@ -11,7 +11,7 @@ from msgspec import Struct
 from hermes.core.budget import over_budget, spent
 from hermes.core.ids import TurnId
 from hermes.core.messages import Call, Effect, Inbound
-from hermes.core.rules import Allow, Ask, Busy, Deny, Moment, Rules
+from hermes.core.rules import Allow, AllowSandboxed, Ask, Busy, Deny, Moment, Rules
 from hermes.core.session import (
     Asking,
     Idle,
@@ -352,7 +352,7 @@ def _next_for_call(session: Session, turn: Turn, track: Track, rules: Rules) -> 
     if track.stage is not Stage.INTENDED:
         return RunCalls(turn.id, (call,))
     match rules.verdict(session, call):
-        case Allow():
+        case Allow() | AllowSandboxed():
             return RunCalls(turn.id, (call,))
         case Ask(why=why):
             return AskPerson(turn.id, call, why)

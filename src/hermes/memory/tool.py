@@ -1,7 +1,7 @@
 """`memory`: what the agent keeps between conversations, entry by entry."""
 
 import asyncio
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Literal, assert_never
 
 import msgspec
@@ -10,6 +10,7 @@ from msgspec import Struct
 from hermes.core.errors import Rejected, StoreFailed, ToolFailed
 from hermes.core.ids import TurnId
 from hermes.core.messages import Effect
+from hermes.core.policy import Capability, Finding
 from hermes.core.ports import Bench, Tool, ToolResult, ToolSpec
 from hermes.memory.lanes import is_review, source_turn
 from hermes.memory.matching import listed
@@ -72,7 +73,20 @@ def memory_tool(memories: Memories) -> Tool:
         except (Rejected, StoreFailed) as refused:
             raise ToolFailed(f"Nothing was changed: {refused}.") from refused
 
-    return Tool(spec=SPEC, check=_check, effect=_effect, run=run, reviews=True)
+    return Tool(
+        spec=SPEC,
+        check=_check,
+        effect=_effect,
+        run=run,
+        capabilities=frozenset({Capability.WRITE_SELF}),
+        judge=_judged,
+        reviews=True,
+    )
+
+
+def _judged(arguments: str, _facts: Mapping[str, str]) -> Finding:
+    lists = _parsed(arguments).action == "list"
+    return Finding(capabilities=frozenset({Capability.READ_PRIVATE}) if lists else None)
 
 
 def _parsed(text: str) -> MemoryArguments:

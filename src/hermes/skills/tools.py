@@ -9,6 +9,7 @@ from msgspec import Struct
 
 from hermes.core.errors import Rejected, StoreFailed, ToolFailed
 from hermes.core.messages import Effect
+from hermes.core.policy import Capability
 from hermes.core.ports import Bench, Tool, ToolResult, ToolSpec
 from hermes.skills.drafting import Change, Draft, drafted
 from hermes.skills.form import BYTE_ORDER_MARK, FILE
@@ -91,13 +92,28 @@ def skill_tools(shelf: Shelf, *, agent_writes: Literal["propose", "apply"]) -> t
 
     read, idempotent = lambda _text: Effect.READ, lambda _text: Effect.IDEMPOTENT
     return (
-        Tool(spec=LIST_SPEC, check=_check(ListArguments), effect=read, run=listed, reviews=True),
-        Tool(spec=VIEW_SPEC, check=_check(ViewArguments), effect=read, run=viewed, reviews=True),
+        Tool(
+            spec=LIST_SPEC,
+            check=_check(ListArguments),
+            effect=read,
+            run=listed,
+            capabilities=frozenset({Capability.READ}),
+            reviews=True,
+        ),
+        Tool(
+            spec=VIEW_SPEC,
+            check=_check(ViewArguments),
+            effect=read,
+            run=viewed,
+            capabilities=frozenset({Capability.READ}),
+            reviews=True,
+        ),
         Tool(
             spec=MANAGE_SPEC,
             check=_check_managed,
             effect=idempotent,
             run=managed,
+            capabilities=frozenset({Capability.WRITE_SELF}),
             reviews=True,
         ),
     )

@@ -9,10 +9,12 @@ from msgspec import Struct
 
 from hermes.core.errors import ToolFailed
 from hermes.core.messages import Effect
+from hermes.core.policy import Capability
 from hermes.core.ports import Bench, Tool, ToolResult, ToolSpec
 from hermes.tools.arguments import Arguments
 from hermes.tools.output import CONTROLS, is_binary
 from hermes.tools.paths import Places, opened, replace_file, resolved
+from hermes.tools.reachable import file_finding
 
 LINES_DEFAULT, LINES_MAX = 500, 2_000
 LINE_BYTES_MAX = 2_000
@@ -91,7 +93,12 @@ def read_file_tool(places: Places) -> Tool:
         return ToolResult(text=await asyncio.to_thread(_read, places, bench, arguments))
 
     return Tool(
-        spec=READ_SPEC, check=READ.check, effect=READ.effect(lambda _: Effect.READ), run=run
+        spec=READ_SPEC,
+        check=READ.check,
+        effect=READ.effect(lambda _: Effect.READ),
+        run=run,
+        capabilities=frozenset({Capability.READ}),
+        judge=lambda text, facts: file_finding(places, facts, READ.parse(text).path),
     )
 
 
@@ -105,6 +112,8 @@ def write_file_tool(places: Places) -> Tool:
         check=WRITE.check,
         effect=WRITE.effect(lambda _: Effect.IDEMPOTENT),
         run=run,
+        capabilities=frozenset({Capability.WRITE}),
+        judge=lambda text, facts: file_finding(places, facts, WRITE.parse(text).path, writes=True),
     )
 
 

@@ -14,12 +14,14 @@ from msgspec import Struct
 
 from hermes.core.errors import ToolFailed
 from hermes.core.messages import Effect
+from hermes.core.policy import Capability
 from hermes.core.ports import Bench, Tool, ToolResult, ToolSpec
 from hermes.tools.arguments import Arguments
 from hermes.tools.matching import Edit, patched
 from hermes.tools.output import is_binary
 from hermes.tools.patch_text import FileChange, parse_patch
 from hermes.tools.paths import Places, content_of, remove_file, replace_file, resolved, suggestion
+from hermes.tools.reachable import files_finding
 
 FILE_BYTES_MAX = 5 * 1024 * 1024
 SAMPLE_BYTES = 8_192
@@ -123,6 +125,10 @@ def patch_tool(places: Places) -> Tool:
         check=ARGUMENTS.check,
         effect=ARGUMENTS.effect(lambda _: Effect.EFFECT),
         run=run,
+        capabilities=frozenset({Capability.WRITE}),
+        judge=lambda text, facts: files_finding(
+            places, facts, [change.path for change in changes_in(ARGUMENTS.parse(text))]
+        ),
         seek=seek,
     )
 

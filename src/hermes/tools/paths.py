@@ -39,6 +39,7 @@ class Places(Struct, frozen=True, kw_only=True):
 
     root: str
     home: str
+    guarded: tuple[str, ...] = ()  # our own files, which no tool may name
 
 
 def workdir_of(places: Places, facts: Mapping[str, str]) -> tuple[str, str]:

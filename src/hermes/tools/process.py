@@ -6,6 +6,7 @@ from msgspec import Struct
 
 from hermes.core.errors import ToolFailed
 from hermes.core.messages import Effect
+from hermes.core.policy import Capability
 from hermes.core.ports import Bench, Tool, ToolResult, ToolSpec
 from hermes.tools.arguments import Arguments
 from hermes.tools.excerpt import excerpt_of, line_start, lines_between
@@ -85,7 +86,13 @@ def process_tool(terminal: Terminal) -> Tool:
         seen = _chosen(listed, arguments.id or "")
         return await _acted(terminal, seen, arguments)
 
-    return Tool(spec=SPEC, check=ARGUMENTS.check, effect=ARGUMENTS.effect(process_effect), run=run)
+    return Tool(
+        spec=SPEC,
+        check=ARGUMENTS.check,
+        effect=ARGUMENTS.effect(process_effect),
+        run=run,
+        capabilities=frozenset({Capability.EXECUTE}),
+    )
 
 
 async def _acted(terminal: Terminal, seen: Sighting, arguments: ProcessArguments) -> ToolResult:

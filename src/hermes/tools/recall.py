@@ -9,6 +9,7 @@ from hermes.core.errors import ProviderFailed, ToolFailed
 from hermes.core.events import Span
 from hermes.core.ids import MAIN_AGENT, SessionId, SessionKey
 from hermes.core.messages import PROVENANCE, Effect, Line
+from hermes.core.policy import Capability
 from hermes.core.ports import Bench, Tool, ToolResult, ToolSpec
 from hermes.core.recall import Scope, marked, scope_of
 from hermes.core.store import Found, Hit
@@ -72,7 +73,13 @@ ARGUMENTS = Arguments(RecallArguments, recall_rule)
 
 def recall_tool() -> Tool:
     effect = ARGUMENTS.effect(lambda _: Effect.READ)
-    return Tool(spec=SPEC, check=ARGUMENTS.check, effect=effect, run=_run)
+    return Tool(
+        spec=SPEC,
+        check=ARGUMENTS.check,
+        effect=effect,
+        run=_run,
+        capabilities=frozenset({Capability.READ_OWN}),
+    )
 
 
 async def _run(bench: Bench) -> ToolResult:

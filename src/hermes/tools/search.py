@@ -15,11 +15,13 @@ from msgspec import Struct
 
 from hermes.core.errors import ToolFailed
 from hermes.core.messages import Effect, Outcome
+from hermes.core.policy import Capability
 from hermes.core.ports import Bench, Tool, ToolResult, ToolSpec
 from hermes.tools import walk
 from hermes.tools.arguments import Arguments
 from hermes.tools.output import CONTROLS, clipped, joined, line_cut
 from hermes.tools.paths import Places, resolved, suggestion, workdir_of
+from hermes.tools.reachable import file_finding
 from hermes.views.terminal import Ended, Launch, Lost, Pending, Running, Sighting, Terminal
 
 LIMIT_DEFAULT, LIMIT_MAX = 50, 500
@@ -105,6 +107,8 @@ def search_tool(
         check=ARGUMENTS.check,
         effect=ARGUMENTS.effect(lambda _: Effect.READ),
         run=run,
+        capabilities=frozenset({Capability.READ}),
+        judge=lambda text, facts: file_finding(places, facts, ARGUMENTS.parse(text).path or "."),
         stop=stop,
     )
 

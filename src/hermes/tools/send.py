@@ -2,6 +2,7 @@
 
 import asyncio
 import mimetypes
+from collections.abc import Mapping
 from pathlib import Path
 
 from msgspec import Struct
@@ -9,6 +10,7 @@ from msgspec import Struct
 from hermes.core.directory import listed, relay, target_of
 from hermes.core.errors import Rejected, ToolFailed
 from hermes.core.messages import Effect, Media
+from hermes.core.policy import Capability, Finding
 from hermes.core.ports import Bench, Tool, ToolResult, ToolSpec
 from hermes.tools.arguments import Arguments
 from hermes.tools.paths import Places, failures_about, resolved
@@ -58,7 +60,20 @@ def send_tool(places: Places) -> Tool:
     async def run(bench: Bench) -> ToolResult:
         return await _send(places, bench)
 
-    return Tool(spec=SPEC, check=ARGUMENTS.check, effect=ARGUMENTS.effect(send_effect), run=run)
+    return Tool(
+        spec=SPEC,
+        check=ARGUMENTS.check,
+        effect=ARGUMENTS.effect(send_effect),
+        run=run,
+        capabilities=frozenset({Capability.EGRESS}),
+        judge=_judged,
+    )
+
+
+def _judged(arguments: str, _facts: Mapping[str, str]) -> Finding:
+    """Without a target it tells which chats there are, and nothing leaves."""
+    sends = bool(ARGUMENTS.parse(arguments).target)
+    return Finding(capabilities=None if sends else frozenset({Capability.READ_PRIVATE}))
 
 
 async def _send(places: Places, bench: Bench) -> ToolResult:

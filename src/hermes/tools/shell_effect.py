@@ -4,28 +4,18 @@ Everything is an allow-list: kinds of nodes, separators, programs, their options
 This saves questions and lets lost readers run again; it is no boundary, the sandbox is.
 """
 
-import functools
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 
-import tree_sitter_bash
 from msgspec import Struct
-from tree_sitter import Language, Node, Parser
+from tree_sitter import Node
 
 from hermes.core.messages import Effect
 from hermes.tools import shell_readers as known
+from hermes.tools.shell_syntax import DEPTH_MAX, Unclear, tree_of
+from hermes.tools.shell_syntax import raw_of as _raw
+from hermes.tools.shell_syntax import text_of as _text
 
-COMMAND_BYTES_MAX = 10_000
-NODES_MAX = 1_500
-DEPTH_MAX = 40
-
-# Where parsers disagree: control and format characters, a continued line within a word.
-DECEPTIVE = re.compile(
-    r"[\x00-\x08\x0b-\x1f\x7f-\xa0\u00ad\u0600-\u0605\u061c\u180e\u2000-\u200f\u2028-\u202f"
-    r"\u205f-\u206f\u3000\ufeff\ufff9-\ufffb\ud800-\udfff\U000e0000-\U000e007f]"
-    r"|\S\\\n"
-)
-GAP = re.compile(r"(?:[ \t\n]|\\\n)*")
 PLAIN_NAME = re.compile(r"[A-Za-z0-9_.+:-]+", re.ASCII)
 PLAIN_EXPANSION = re.compile(r"\$\{[A-Za-z_][A-Za-z0-9_]*\}", re.ASCII)
 GLOB = re.compile(r"[*?\[\]{}]")
@@ -47,23 +37,17 @@ class Word(Struct, frozen=True):
 
 def effect_of_command(command: str) -> Effect:
     """READ for readers; IDEMPOTENT when it moves the session besides; EFFECT for all else."""
-    raw = command.encode("utf-8", "surrogatepass")
-    if len(raw) > COMMAND_BYTES_MAX or DECEPTIVE.search(command):
-        return Effect.EFFECT
-    tree = _parser().parse(raw)
-    root = tree.root_node
-    if root.has_error or not 1 < root.descendant_count <= NODES_MAX:
-        return Effect.EFFECT
     try:
-        _demand(_has_no_gaps(root, raw))
+        return effect_of_tree(tree_of(command))
+    except Unclear:
+        return Effect.EFFECT
+
+
+def effect_of_tree(root: Node) -> Effect:
+    try:
         return _Walk().command_line(root)
     except NotAReader:
         return Effect.EFFECT
-
-
-@functools.cache
-def _parser() -> Parser:
-    return Parser(Language(tree_sitter_bash.language()))
 
 
 def _demand(fine: bool) -> None:
@@ -233,7 +217,7 @@ def _only_reads(name: str, words: Sequence[Word]) -> bool:
         case "xargs":
             return exact and _xargs_only_reads(literal)
         case "git":
-            return exact and (_git_only_reads(literal) or literal == ["--version"])
+            return exact and (git_only_reads(literal) or literal == ["--version"])
         case "pip" | "pip3" if literal and literal[0] in known.PIP:
             return exact and _fits(known.PIP[literal[0]], words[1:])
     if name in known.VERSIONS and exact and len(literal) == 1:
@@ -291,7 +275,7 @@ def _is_one_of(option: str, never: Sequence[str]) -> bool:
     return False
 
 
-def _git_only_reads(words: Sequence[str]) -> bool:
+def git_only_reads(words: Sequence[str]) -> bool:
     rest = list(words)
     while rest and rest[0] in known.GIT_FLAGS:
         rest.pop(0)
@@ -323,31 +307,3 @@ def _xargs_only_reads(words: Sequence[str]) -> bool:
     if rest[:1] == ["-n"]:
         rest = rest[2:]
     return bool(rest) and known.READERS.get(rest[0], known.Reader(never=("-",))).loose
-
-
-def _has_no_gaps(root: Node, raw: bytes) -> bool:
-    """Between the leaves there is only white space: the parser has skipped nothing of it."""
-    end = 0
-    for leaf in _leaves(root):
-        if not GAP.fullmatch(raw[end : leaf.start_byte].decode("utf-8", "replace")):
-            return False
-        end = leaf.end_byte
-    return GAP.fullmatch(raw[end:].decode("utf-8", "replace")) is not None
-
-
-def _leaves(root: Node) -> Iterator[Node]:
-    waiting = [root]
-    while waiting:
-        node = waiting.pop()
-        if node.child_count:
-            waiting += reversed(node.children)
-        else:
-            yield node
-
-
-def _raw(node: Node) -> bytes:
-    return node.text or b""
-
-
-def _text(node: Node) -> str:
-    return _raw(node).decode("utf-8", "replace")

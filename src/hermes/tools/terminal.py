@@ -1,19 +1,25 @@
 """`terminal`: a shell command, detached so that it outlives us, and found again after a crash."""
 
 import asyncio
+from collections.abc import Mapping
 from pathlib import Path
 
 from msgspec import Struct
 
 from hermes.core.errors import ToolFailed
 from hermes.core.messages import Effect, Outcome
+from hermes.core.policy import Capability, Finding
 from hermes.core.ports import Bench, Tool, ToolResult, ToolSpec
+from hermes.core.rules import Allow, Ask
 from hermes.core.signals import CallProgress
 from hermes.tools.arguments import Arguments
 from hermes.tools.excerpt import excerpt_of
 from hermes.tools.output import clean_tail
 from hermes.tools.paths import WORKDIR, Places, resolved, workdir_of
 from hermes.tools.shell_effect import effect_of_command
+from hermes.tools.shell_grants import template_of
+from hermes.tools.shell_paths import Place, absolute
+from hermes.tools.shell_verdict import judge
 from hermes.views.terminal import Ended, Launch, Lost, Pending, Running, Sighting, Terminal
 
 COMMAND_BYTES_MAX = 60_000  # one argument of a program may have 128 kB, quoting may double it
@@ -81,9 +87,23 @@ def terminal_tool(terminal: Terminal, places: Places, *, timeout_s: float) -> To
         check=ARGUMENTS.check,
         effect=ARGUMENTS.effect(terminal_effect),
         run=shell.run,
+        capabilities=frozenset({Capability.EXECUTE}),
+        judge=lambda arguments, facts: judged(places, arguments, facts),
         seek=shell.seek,
         stop=shell.stop,
     )
+
+
+def judged(places: Places, arguments: str, facts: Mapping[str, str]) -> Finding:
+    """What the policy should know of a command. A directory that is gone is left to the sandbox."""
+    given = ARGUMENTS.parse(arguments)
+    cwd = given.workdir or facts.get(WORKDIR, "") or places.root
+    cwd = absolute(cwd, facts.get(WORKDIR, "") or places.root)
+    place = Place(root=places.root, cwd=cwd, home=places.home, guarded=places.guarded)
+    found = judge(given.command, place)
+    if given.background and isinstance(found.verdict, Allow):
+        return Finding(verdict=Ask("it would go on in the background"))
+    return Finding(verdict=found.verdict, template=template_of(found, place))
 
 
 class _Shell:

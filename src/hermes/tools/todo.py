@@ -7,6 +7,7 @@ from msgspec import Struct
 
 from hermes.core.errors import ToolFailed
 from hermes.core.messages import Effect
+from hermes.core.policy import Capability
 from hermes.core.ports import Bench, Tool, ToolResult, ToolSpec
 from hermes.core.signals import CallProgress
 from hermes.tools.arguments import Arguments
@@ -64,7 +65,13 @@ def todo_effect(arguments: TodoArguments) -> Effect:
 
 
 def todo_tool() -> Tool:
-    return Tool(spec=SPEC, check=ARGUMENTS.check, effect=ARGUMENTS.effect(todo_effect), run=_run)
+    return Tool(
+        spec=SPEC,
+        check=ARGUMENTS.check,
+        effect=ARGUMENTS.effect(todo_effect),
+        run=_run,
+        capabilities=frozenset({Capability.PURE}),
+    )
 
 
 def shown(items: tuple[Item, ...]) -> str:

@@ -14,7 +14,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from hermes.core.messages import Effect
-from hermes.tools.shell_effect import COMMAND_BYTES_MAX, effect_of_command
+from hermes.tools.shell_effect import effect_of_command
+from hermes.tools.shell_syntax import COMMAND_BYTES_MAX
 
 LISTED = Path(__file__).with_name("shell_commands.jsonl")
 COMMANDS = [json.loads(line) for line in LISTED.read_text("utf-8").splitlines()]

@@ -1,0 +1,120 @@
+"""A shell command as a syntax tree, or the reason why nobody should trust one of it.
+
+The one parser for everything that is said about a command. What costs too much to parse, and what
+parsers are known to read differently, is turned away before it.
+"""
+
+import functools
+import re
+from collections.abc import Iterator
+
+import tree_sitter_bash
+from tree_sitter import Language, Node, Parser
+
+COMMAND_BYTES_MAX = 10_000
+PIECES_MAX = 120  # words and signs; a bound for the time that parsing and walking take
+SPACES_MAX = 4 * PIECES_MAX  # outside of quotes
+HEREDOC_PIECES = 20  # what one costs the parser, in words
+WORD_CHARS_MAX = 4_096  # no path is longer
+NODES_MAX = 600
+DEPTH_MAX = 40
+
+# Where parsers disagree: control and format characters, a continued line within a word.
+DECEPTIVE = re.compile(
+    r"[\x00-\x08\x0b-\x1f\x7f-\xa0\u00ad\u0600-\u0605\u061c\u06dd\u070f\u0890\u0891\u08e2\u115f"
+    r"\u1160\u17b4\u17b5\u180b-\u180f\u2000-\u200f\u2028-\u202f\u205f-\u206f\u2800\u3000\u3164"
+    r"\ufe00-\ufe0f\ufeff\uffa0\ufff9-\ufffb\ud800-\udfff\U000110bd\U000110cd\U00013430-\U0001345f"
+    r"\U0001bca0-\U0001bca3\U0001d173-\U0001d17a\U000e0000-\U000e0fff]"
+)
+PLAIN_ASCII = bytes(range(0x20, 0x7F)) + b"\t\n"
+CONTINUED_WORD = re.compile(r"\S\\\n")
+GAP = re.compile(r"(?:[ \t\n]|\\\n)*")
+SIGNS = frozenset("|&;()<>{}$`\"'\\\n")
+# Quotes with nothing in them that could be anything but text, where nothing else confuses quotes.
+QUOTED = re.compile(r"'[^']*'|\"[^\"]*\"")
+QUOTE = re.compile("[\"']")
+CONFUSES_QUOTES = ("\\'", '\\"', "#", "$(", "`", "$'", "<<", "${")
+
+
+class Unclear(Exception):
+    """It cannot be judged by its syntax tree."""
+
+
+def tree_of(command: str) -> Node:
+    """Raises Unclear, which says why."""
+    raw = command.encode("utf-8", "surrogatepass")
+    if len(raw) > COMMAND_BYTES_MAX:
+        raise Unclear(f"it is longer than {COMMAND_BYTES_MAX:,} bytes")
+    if is_deceptive(command):
+        raise Unclear("it has characters that do not show, or show as something else")
+    if "\\\n" in command and CONTINUED_WORD.search(command):
+        raise Unclear("a word goes on in the next line")
+    if command.count(" ") > SPACES_MAX and not QUOTE.search(command):
+        raise Unclear("it has too many parts to be judged")
+    if max(map(len, command.split()), default=0) > WORD_CHARS_MAX:
+        raise Unclear("a word of it is too long")
+    if _pieces(command) > PIECES_MAX:
+        raise Unclear("it has too many parts to be judged")
+    root = _parser().parse(raw).root_node
+    if root.has_error:
+        raise Unclear("it is not shell that can be understood")
+    if not 1 < root.descendant_count <= NODES_MAX:
+        raise Unclear("it is empty" if root.descendant_count <= 1 else "it has too many parts")
+    if not _has_no_gaps(root, raw):
+        raise Unclear("a part of it was not understood")
+    return root
+
+
+def is_deceptive(text: str) -> bool:
+    if text.isascii():
+        return bool(text.encode().translate(None, PLAIN_ASCII))
+    return DECEPTIVE.search(text) is not None
+
+
+def raw_of(node: Node) -> bytes:
+    return node.text or b""
+
+
+def text_of(node: Node) -> str:
+    return raw_of(node).decode("utf-8", "replace")
+
+
+@functools.cache
+def _parser() -> Parser:
+    return Parser(Language(tree_sitter_bash.language()))
+
+
+def _pieces(command: str) -> int:
+    """How many words and signs it has at most; what stands in plain quotes is one word."""
+    text, quotes = command, 0
+    if (many := text.count("'") + text.count('"')) > 2 * PIECES_MAX:
+        return many
+    if not any(sign in text for sign in CONFUSES_QUOTES):
+        text, quotes = QUOTED.subn("_", text)
+    return (
+        len(text.split()) + quotes + sum(map(text.count, SIGNS)) + HEREDOC_PIECES * text.count("<<")
+    )
+
+
+def _has_no_gaps(root: Node, raw: bytes) -> bool:
+    """Between the leaves there is only white space: the parser has skipped nothing of it."""
+    end = 0
+    for leaf in _leaves(root):
+        if leaf.start_byte > end and not _is_gap(raw[end : leaf.start_byte]):
+            return False
+        end = leaf.end_byte
+    return end >= len(raw) or _is_gap(raw[end:])
+
+
+def _is_gap(raw: bytes) -> bool:
+    return raw.isspace() or GAP.fullmatch(raw.decode("utf-8", "replace")) is not None
+
+
+def _leaves(root: Node) -> Iterator[Node]:
+    waiting = [root]
+    while waiting:
+        node = waiting.pop()
+        if node.child_count:
+            waiting += reversed(node.children)
+        else:
+            yield node
