@@ -1,6 +1,8 @@
 """What a command sees of our environment: an allow-list, so no secret gets there by default."""
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
+
+from msgspec import Struct
 
 from hermes.core.errors import Misconfigured
 
@@ -12,6 +14,17 @@ PATH_DEFAULT = "/usr/local/bin:/usr/bin:/bin"
 NEVER = ("BASH_ENV", "ENV", "NODE_OPTIONS", "PERL5OPT", "RUBYOPT", "IFS", "SHELLOPTS", "PS4")
 NEVER_PREFIXES = ("LD_", "DYLD_", "PYTHON", "GIT_", "BASH_FUNC_", "HERMES_")
 NEVER_SUFFIX = "_PROXY"
+# In a box the programs are those of the system, and the home is the box's own and empty.
+BOX_PATH = "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin"
+BOX_HOME = "/tmp/home"  # noqa: S108 - a file system of the box
+BOXED = ("LANG", "TZ", "HERMES_TURN")
+
+
+class Environments(Struct, frozen=True):
+    """Of a command in a box, and of one that the owner let out of it."""
+
+    boxed: Mapping[str, str]
+    host: Mapping[str, str]
 
 
 def child_environment(environ: Mapping[str, str], allow: Iterable[str] = ()) -> dict[str, str]:
@@ -22,6 +35,18 @@ def child_environment(environ: Mapping[str, str], allow: Iterable[str] = ()) -> 
     if "LANG" not in chosen and "LC_ALL" not in chosen:
         chosen["LANG"] = "C.UTF-8"
     return {"PATH": PATH_DEFAULT, **chosen, "TERM": "dumb"}
+
+
+def box_environment(environ: Mapping[str, str], allow: Iterable[str] = ()) -> dict[str, str]:
+    """The environment inside a box: less still, and no path of this machine's person."""
+    plain = child_environment(environ, allow)
+    names = {*BOXED, *allow, *(name for name in plain if name.startswith(PASSED_PREFIX))}
+    chosen = {name: value for name, value in plain.items() if name in names}
+    return {**chosen, "PATH": BOX_PATH, "HOME": BOX_HOME, "TERM": "dumb"}
+
+
+def environments(environ: Mapping[str, str], allow: Sequence[str] = ()) -> Environments:
+    return Environments(box_environment(environ, allow), child_environment(environ, allow))
 
 
 def allowed(name: str) -> str:

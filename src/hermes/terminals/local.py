@@ -1,14 +1,13 @@
 """Commands on this machine, each in a session of its own, kept in calls/<call id>/ (C24).
 
-The only module that starts processes: a sandbox is a prefix of arguments given to it.
+With a sandbox each of them is in a box; without one, as the owner chose, it sees the machine.
 """
 
 import asyncio
 import shutil
 import signal
-import subprocess
 import time
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Literal
 
@@ -19,22 +18,17 @@ from hermes.terminals.environment import child_environment
 from hermes.terminals.reaper import Reaper
 from hermes.terminals.records import Folder, Meta
 from hermes.terminals.register import Limits, Register
+from hermes.terminals.spawn import detached, printed
 from hermes.terminals.wrapper import WRAPPER, shell_text, wrapped
+from hermes.views.sandbox import Box, Sandbox, Wish
 from hermes.views.terminal import Ended, Launch, Lost, Pending, Running, Sighting
 
 POLL_S_MIN, POLL_S_MAX = 0.002, 0.2
 BEGIN_S_MAX = 10.0
 YOUNG_S = 1.0  # a shell that is just being born may lose a signal: it is sent twice
 SHELL_NAME = "bash"  # as it calls itself in its messages
-ASK_S_MAX = 10.0
-
-Prefix = Callable[[Launch, Path], tuple[str, ...]]  # what stands in front of the shell: a sandbox
 
 DEFAULT_LIMITS = Limits()
-
-
-def no_prefix(_launch: Launch, _folder: Path) -> tuple[str, ...]:
-    return ()
 
 
 class LocalTerminal:
@@ -46,16 +40,16 @@ class LocalTerminal:
         *,
         environ: Mapping[str, str],
         allow: Sequence[str] = (),
-        prefix: Prefix = no_prefix,
+        sandbox: Sandbox | None = None,
         limits: Limits = DEFAULT_LIMITS,
         script: str = WRAPPER,
         reaper: Reaper | None = None,
     ) -> None:
         self._environment = child_environment(environ, allow)
-        self._prefix = prefix
+        self._sandbox = sandbox
         self._limits = limits
         self._script = script
-        self._register = Register(calls.absolute(), processes(_ask), limits)
+        self._register = Register(calls.absolute(), processes(printed), limits)
         self._shell = self.which("bash") or self.which("sh") or "/bin/sh"
         self._reaper = reaper or Reaper()
         self._starting: dict[CallId, asyncio.Future[None]] = {}
@@ -167,28 +161,25 @@ class LocalTerminal:
         loop.call_soon_threadsafe(self._reaper.adopt, pid, launch.id)
 
     def _spawn(self, launch: Launch, folder: Folder) -> int:
-        text = shell_text(launch.command, workdir_file=str(folder.workdir_file))
+        box = self._box(launch, folder)
+        note = str(folder.workdir_file)
+        text = shell_text(launch.command, workdir_file=note, limits=box.limits)
         arguments = wrapped(
-            (*self._prefix(launch, folder.path), self._shell, "-c", text, SHELL_NAME),
+            (*box.arguments, self._shell, "-c", text, SHELL_NAME),
             directory=str(folder.path),
             bytes_max=self._limits.output_bytes,
+            groups=box.groups,
             script=self._script,
         )
-        try:
-            child = subprocess.Popen(
-                arguments,
-                stdin=subprocess.DEVNULL,
-                stdout=subprocess.DEVNULL,
-                stderr=subprocess.DEVNULL,
-                cwd=launch.workdir,
-                env=self._environment,
-                close_fds=True,
-                start_new_session=True,
-            )
-        except (OSError, ValueError) as refused:
-            raise ToolFailed(f"The command could not be started: {refused}.") from refused
-        child.returncode = 0  # the reaper waits for it by its pid; Popen need not mind it
-        return child.pid
+        return detached(arguments, workdir=launch.workdir, environment=box.environment)
+
+    def _box(self, launch: Launch, folder: Folder) -> Box:
+        if self._sandbox is None:
+            return Box(environment=self._environment)
+        note = str(folder.workdir_file)
+        return self._sandbox.box(
+            Wish(profile=launch.profile, call=launch.id, workdir=launch.workdir, note=note)
+        )
 
     # ── ending ──────────────────────────────────────────────────────────────────────────────────
 
@@ -222,11 +213,3 @@ class LocalTerminal:
             await asyncio.sleep(pause)
             pause = min(pause * 2, POLL_S_MAX / 2)
         return True
-
-
-def _ask(arguments: Sequence[str]) -> str:
-    """What a small program prints, for machines without /proc."""
-    asked = subprocess.run(
-        arguments, capture_output=True, text=True, check=False, timeout=ASK_S_MAX
-    )
-    return asked.stdout

@@ -79,6 +79,9 @@ class Folder:
         """Ready for a wrapper. The meta file comes last: where it is, everything is."""
         for folder in (self.path.parent, self.path):
             folder.mkdir(mode=0o700, parents=True, exist_ok=True)
+        self.workdir_file.touch(
+            0o600
+        )  # a box shows this one file of the folder, so it must be there
         fifos = [self.path / "pipe", *([self.stdin] if meta.launch.background else [])]
         for fifo in fifos:
             with contextlib.suppress(FileExistsError):

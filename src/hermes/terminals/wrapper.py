@@ -1,6 +1,6 @@
 """The small shell program around each command: it begins it once and leaves what is worth knowing.
 
-The wrapper stands outside the command (and outside a sandbox, which is a prefix of `"$@"`), so the
+The wrapper stands outside the command (and outside a box, which is a prefix of `"$@"`), so the
 command cannot forge its status. In the call's directory it finds `pipe` and perhaps `stdin`, both
 FIFOs, and leaves
 
@@ -22,20 +22,26 @@ from collections.abc import Sequence
 ULIMIT_BLOCK = 512
 
 WRAPPER = r"""
-d=$1 limit=$2 mask=$(umask)
-shift 2
+d=$1 limit=$2 groups=$3 mask=$(umask)
+shift 3
 umask 077
 trap : HUP INT TERM
 { read -r start </proc/$$/stat; } 2>/dev/null || start=$(ps -o lstart= -p $$)
 set -C
 printf '%s\n%s\n.\n' "$$" "$start" >"$d/begun" || exit 0
 set +C
+join() {
+  umask "$mask"
+  IFS=:
+  for group in $groups; do echo 0 >"$group/cgroup.procs" || exit 125; done
+  unset IFS
+}
 { trap '' HUP INT TERM; ulimit -f "$limit"; cat >"$d/output"; : >"$d/drained"; } <"$d/pipe" &
 if [ -p "$d/stdin" ]; then
   exec 4<>"$d/stdin"
-  (umask "$mask"; exec "$@") <"$d/stdin" >"$d/pipe" 2>&1 4<&-
+  (join; exec "$@") <"$d/stdin" >"$d/pipe" 2>&1 4<&-
 else
-  (umask "$mask"; exec "$@") </dev/null >"$d/pipe" 2>&1
+  (join; exec "$@") </dev/null >"$d/pipe" 2>&1
 fi
 code=$?
 trap '' HUP INT TERM
@@ -51,18 +57,24 @@ def kept_bytes(bytes_max: int) -> int:
 
 
 def wrapped(
-    command: Sequence[str], *, directory: str, bytes_max: int, script: str = WRAPPER
+    command: Sequence[str],
+    *,
+    directory: str,
+    bytes_max: int,
+    groups: Sequence[str] = (),
+    script: str = WRAPPER,
 ) -> list[str]:
-    """The arguments that run this command under the wrapper."""
+    """The arguments that run this command under the wrapper, in these control groups."""
     blocks = str(kept_bytes(bytes_max) // ULIMIT_BLOCK)
-    return ["sh", "-c", script, "hermes-call", directory, blocks, *command]
+    return ["sh", "-c", script, "hermes-call", directory, blocks, ":".join(groups), *command]
 
 
-def shell_text(command: str, *, workdir_file: str) -> str:
+def shell_text(command: str, *, workdir_file: str, limits: str = "") -> str:
     """The command for `bash -c`, so that its last working directory is written down.
 
     `eval` keeps line numbers and error messages those of the command itself. A command that sets
     an EXIT trap of its own, or is killed, leaves no directory: the session's stays as it was.
     """
     note = f"pwd >{shlex.quote(workdir_file)}"
-    return f"trap {shlex.quote(note)} EXIT; eval {shlex.quote(command)}"
+    first = f"{limits}; " if limits else ""
+    return f"{first}trap {shlex.quote(note)} EXIT; eval {shlex.quote(command)}"

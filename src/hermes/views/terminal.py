@@ -9,6 +9,7 @@ from typing import Literal, Protocol
 from msgspec import Struct
 
 from hermes.core.ids import CallId, SessionKey
+from hermes.views.sandbox import Profile
 
 Cut = Literal["", "timeout", "stopped", "unstarted"]
 
@@ -22,6 +23,7 @@ class Launch(Struct, frozen=True, kw_only=True, omit_defaults=True):
     workdir: str
     timeout_s: float | None = None
     background: bool = False  # may be written to, and is listed
+    profile: Profile = "write"  # of the box, where there is one
 
 
 class Pending(Struct, frozen=True, tag="pending"):

@@ -19,7 +19,9 @@ from hermes.terminals.local import LocalTerminal
 from hermes.terminals.reaper import Reaper
 from hermes.terminals.records import Begun, Folder, folders
 from hermes.terminals.register import Limits
+from hermes.terminals.sandbox.choice import Refusing
 from hermes.terminals.wrapper import WRAPPER
+from hermes.views.sandbox import Box, Guard, Wish
 from hermes.views.terminal import Ended, Launch, Pending, Running
 
 CALL = CallId("turn-1")
@@ -298,17 +300,41 @@ async def test_a_home_with_an_odd_name_is_as_good_as_any(tmp_path: Path, launch:
     await terminal.close()
 
 
-async def test_a_prefix_stands_in_front_of_the_shell(calls: Path, launch: Made) -> None:
-    asked: list[tuple[str, Path]] = []
+class Pretend:
+    """A box that only leaves a mark; counts what is put into it."""
 
-    def prefix(launch: Launch, folder: Path) -> tuple[str, ...]:
-        asked.append((launch.command, folder))
-        return ("env", "BOXED=yes")
+    def __init__(self) -> None:
+        self.wishes: list[Wish] = []
 
-    terminal = LocalTerminal(calls, environ=os.environ, prefix=prefix)
-    _, text = await ended(terminal, launch("echo $BOXED"))
-    assert text == "yes\n"
-    assert asked == [("echo $BOXED", calls / CALL)]
+    def box(self, wish: Wish, /) -> Box:
+        self.wishes.append(wish)
+        environment = {"PATH": os.environ["PATH"]}
+        return Box(arguments=("env", "BOXED=yes"), environment=environment, limits="ulimit -n 99")
+
+    def probe(self) -> tuple[Guard, ...]:
+        return ()
+
+
+async def test_sbx_01_every_command_is_put_into_a_box(calls: Path, launch: Made) -> None:
+    sandbox = Pretend()
+    terminal = LocalTerminal(calls, environ=os.environ, sandbox=sandbox)
+    for number in range(5):
+        _, text = await ended(terminal, launch("echo $BOXED $(ulimit -n)", call=f"turn-{number}"))
+        assert text == "yes 99\n"
+    assert [wish.call for wish in sandbox.wishes] == [f"turn-{number}" for number in range(5)]
+    assert sandbox.wishes[0].note == str(calls / "turn-0" / "workdir")
+    assert sandbox.wishes[0].profile == "write"
+    await terminal.close()
+
+
+async def test_sbx_06_without_a_box_nothing_runs(calls: Path, launch: Made, tmp_path: Path) -> None:
+    terminal = LocalTerminal(calls, environ=os.environ, sandbox=Refusing(["none is installed"]))
+    with pytest.raises(ToolFailed, match="Sandbox unavailable"):
+        await terminal.launch(launch("touch ran"))
+    seen = await terminal.look(CALL)
+    assert seen is not None
+    assert seen.state == Ended(None, "unstarted")
+    assert not (tmp_path / "ran").exists()
     await terminal.close()
 
 
@@ -349,5 +375,5 @@ def test_default_limits_are_those_that_the_documentation_gives() -> None:
 def test_no_other_module_of_tools_and_terminals_starts_a_process() -> None:
     package = Path(hermes.terminals.__file__).parents[1]
     starts = re.compile(r"\b(subprocess|pty)\b|\bos\.(exec|spawn|posix_spawn|system|popen|fork)")
-    files = [*package.glob("tools/*.py"), *package.glob("terminals/*.py")]
-    assert [f.name for f in files if starts.search(f.read_text("utf-8"))] == ["local.py"]
+    files = [*package.glob("tools/*.py"), *package.glob("terminals/**/*.py")]
+    assert [f.name for f in files if starts.search(f.read_text("utf-8"))] == ["spawn.py"]

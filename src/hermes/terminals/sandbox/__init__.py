@@ -1,0 +1,1 @@
+"""Boxes for commands: bubblewrap where it is, else Landlock, else nothing runs."""

@@ -1,0 +1,162 @@
+"""Which box this machine can build, found by trying each: bubblewrap, then Landlock, else none.
+
+A trial is a real box around a real program. What cannot be built is refused, never left out.
+"""
+
+import ctypes
+import os
+import platform
+import shutil
+from collections.abc import Callable, Mapping, Sequence
+from pathlib import Path
+from typing import Literal
+
+from hermes.core.errors import ToolFailed
+from hermes.terminals.environment import BOX_PATH, Environments, environments
+from hermes.terminals.sandbox.bubblewrap import BubblewrapSandbox
+from hermes.terminals.sandbox.landlock import ABI_MIN, LandlockSandbox, Means
+from hermes.terminals.sandbox.limits import Caps, Cgroups, find_cgroups, limit_words
+from hermes.terminals.sandbox.places import Places, places_of
+from hermes.terminals.sandbox.seccomp import TABLES
+from hermes.terminals.spawn import Answer, asked
+from hermes.views.sandbox import Box, Guard, Sandbox, Wish
+
+CREATE_RULESET, ASK_VERSION = 444, 1
+FIX = "Install bubblewrap, or set terminal.sandbox to none to run commands without a box."
+TRIAL = ("sh", "-c", "echo inside")
+DEFAULT_CAPS = Caps()
+
+Trial = Callable[[Sequence[str], Mapping[str, str]], Answer]
+
+
+class Refusing:
+    """No box can be built here: nothing runs."""
+
+    def __init__(self, reasons: Sequence[str]) -> None:
+        self._reasons = tuple(reasons)
+
+    def box(self, _wish: Wish, /) -> Box:
+        why = "; ".join(self._reasons)
+        raise ToolFailed(f"Sandbox unavailable ({why}). Nothing was run. {FIX}")
+
+    def probe(self) -> tuple[Guard, ...]:
+        return tuple(Guard(name="sandbox", active=False, by=reason) for reason in self._reasons)
+
+
+class Unboxed:
+    """The owner chose to run commands without a box; the limits hold all the same."""
+
+    def __init__(self, environment: Mapping[str, str], caps: Caps, cgroups: Cgroups) -> None:
+        self._environment = environment
+        self._limits = limit_words(caps, own_users=False)
+        self._cgroups = cgroups
+
+    def box(self, wish: Wish, /) -> Box:
+        groups = self._cgroups.join(wish.call)
+        return Box(environment=self._environment, limits=self._limits, groups=groups)
+
+    def probe(self) -> tuple[Guard, ...]:
+        return (Guard(name="sandbox", active=False, by="terminal.sandbox is none"),)
+
+
+class Machinery:
+    """What the trials ask this machine; a test gives them another one."""
+
+    def __init__(
+        self,
+        *,
+        which: Callable[[str], str],
+        landlock: Callable[[], int],
+        trial: Trial = asked,
+        cgroups: Callable[[Caps], Cgroups] = find_cgroups,
+    ) -> None:
+        self.which = which
+        self.landlock = landlock
+        self.trial = trial
+        self.cgroups = cgroups
+
+
+def find_sandbox(
+    setting: Literal["auto", "none"],
+    *,
+    workspace: Path,
+    home: Path,
+    environ: Mapping[str, str],
+    allow: Sequence[str] = (),
+    caps: Caps = DEFAULT_CAPS,
+    machinery: "Machinery | None" = None,
+) -> Sandbox:
+    """The strongest box that works here, around this workspace, hiding this home."""
+    here = machinery or this_machine()
+    seen = environments(environ, allow)
+    cgroups = here.cgroups(caps)
+    if setting == "none":
+        return Unboxed(seen.host, caps, cgroups)
+    places = places_of(workspace, home)
+    reasons: list[str] = []
+    for attempt in (_bubblewrap, _landlock):
+        found = attempt(places, seen, caps, cgroups, here)
+        if not isinstance(found, str):
+            return found
+        reasons.append(found)
+    return Refusing(reasons)
+
+
+def _bubblewrap(
+    places: Places, seen: Environments, caps: Caps, cgroups: Cgroups, here: Machinery
+) -> Sandbox | str:
+    program = here.which("bwrap")
+    if not program:
+        return "bubblewrap is not installed"
+    box = BubblewrapSandbox(places, program, environments=seen, caps=caps, cgroups=cgroups)
+    refused = _tried(box, here)
+    return f"bubblewrap does not work here: {refused}" if refused else box
+
+
+def _landlock(
+    places: Places, seen: Environments, caps: Caps, cgroups: Cgroups, here: Machinery
+) -> Sandbox | str:
+    perl, machine, abi = here.which("perl"), platform.machine(), here.landlock()
+    if abi < ABI_MIN:
+        return f"Landlock is too old or missing (version {max(abi, 0)}, {ABI_MIN} is needed)"
+    if not perl:
+        return "Landlock needs perl, which is not installed"
+    if machine not in TABLES:
+        return f"Landlock is not prepared for {machine}"
+    refused = ""
+    for namespaces, own_users in ((True, os.geteuid() != 0), (True, True), (False, False)):
+        means = Means(
+            perl=perl,
+            machine=machine,
+            namespaces=namespaces,
+            own_users=own_users,
+        )
+        box = LandlockSandbox(places, means, environments=seen, caps=caps, cgroups=cgroups)
+        refused = _tried(box, here)
+        if not refused:
+            return box
+    return f"Landlock does not work here: {refused}"
+
+
+def _tried(sandbox: Sandbox, here: Machinery) -> str:
+    """Empty when a program ran inside; otherwise what was said instead."""
+    try:
+        box = sandbox.box(Wish(profile="read", call="trial", workdir="/usr"))
+    except ToolFailed as refused:
+        return str(refused)
+    answer = here.trial(box.around(TRIAL), box.environment)
+    return "" if answer == Answer(0, "inside\n") else answer.text.strip() or str(answer.code)
+
+
+def this_machine() -> Machinery:
+    return Machinery(
+        which=lambda name: shutil.which(name, path=BOX_PATH) or "", landlock=landlock_version
+    )
+
+
+def landlock_version() -> int:
+    """Of the kernel's Landlock; negative when there is none."""
+    if platform.system() != "Linux":
+        return -1
+    libc = ctypes.CDLL(None, use_errno=True)
+    return int(libc.syscall(CREATE_RULESET, None, 0, ASK_VERSION))

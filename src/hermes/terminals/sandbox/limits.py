@@ -1,0 +1,102 @@
+"""How much a boxed command gets of everything, and the control groups that hold root to it too.
+
+`ulimit` binds each process by itself, and not root in the number of processes; a control group
+binds the command as a whole, whoever it runs as. Where there is none, `probe` says so.
+"""
+
+import contextlib
+import os
+import re
+import time
+from pathlib import Path
+from typing import Final
+
+from msgspec import Struct
+
+CGROUPS: Final = Path("/sys/fs/cgroup")
+OURS = "hermes"
+UNSAFE = re.compile(r"[^A-Za-z0-9._-]")
+YOUNG_S = 60.0  # an empty group may belong to a command that is just being launched
+BLOCK, KIBI = 1024, 1024  # of bash; where a shell counts in halves, less is allowed
+
+
+class Caps(Struct, frozen=True, kw_only=True):
+    processes: int = 128
+    memory_bytes: int = 2 * 1024**3
+    cpu_s: int = 2 * 3600  # of one process
+    file_bytes: int = 2 * 1024**3  # one file
+    scratch_bytes: int = 512 * 1024**2  # /tmp and the like, kept in memory
+    files: int = 1024  # open at once
+
+
+def limit_words(caps: Caps, *, own_users: bool) -> str:
+    """For a shell inside. `own_users`: the box counts its processes for itself; elsewhere the
+    number would be that of all processes of this person, so it is not set."""
+    words = [
+        "ulimit -c 0",
+        f"ulimit -n {caps.files}",
+        f"ulimit -t {caps.cpu_s}",
+        f"ulimit -d {caps.memory_bytes // KIBI}",
+        f"ulimit -f {caps.file_bytes // BLOCK}",
+    ]
+    if own_users:
+        words.append(f"{{ ulimit -u {caps.processes} 2>/dev/null || ulimit -p {caps.processes}; }}")
+    return "; ".join(words)
+
+
+class Cgroups:
+    """One group for each command below one of ours, in each hierarchy that there is."""
+
+    def __init__(self, parents: tuple[Path, ...], caps: Caps, young_s: float = YOUNG_S) -> None:
+        self.parents = parents
+        self._caps = caps
+        self._young_s = young_s
+
+    def join(self, call: str) -> tuple[str, ...]:
+        """Groups for this command; those of commands that are over are removed."""
+        name = UNSAFE.sub("-", call)[:128]
+        return tuple(str(self._made(parent, name)) for parent in self.parents)
+
+    def _made(self, parent: Path, name: str) -> Path:
+        before = time.time() - self._young_s
+        for old in parent.iterdir():
+            with contextlib.suppress(OSError):  # the kernel keeps one that is in use
+                if old.name != name and old.is_dir() and old.stat().st_ctime < before:
+                    old.rmdir()
+        group = parent / name
+        group.mkdir(exist_ok=True)
+        _put(group / "pids.max", self._caps.processes)
+        _put(group / "memory.max", self._caps.memory_bytes)
+        _put(group / "memory.swap.max", 0)
+        _put(group / "memory.limit_in_bytes", self._caps.memory_bytes)
+        return group
+
+
+def find_cgroups(caps: Caps, root: Path = CGROUPS) -> Cgroups:
+    """Ours, made where this process may; otherwise none."""
+    if (root / "cgroup.controllers").exists():
+        wanted = [root / OURS]
+    else:
+        wanted = [root / kind / OURS for kind in ("pids", "memory")]
+    return Cgroups(tuple(group for group in wanted if _usable(group)), caps)
+
+
+def _usable(group: Path) -> bool:
+    if not os.access(group.parent, os.W_OK):
+        return False
+    try:
+        group.mkdir(exist_ok=True)
+        if (group / "cgroup.subtree_control").exists():
+            (group / "cgroup.subtree_control").write_text("+pids +memory", encoding="ascii")
+        trial = group / "trial"
+        trial.mkdir(exist_ok=True)
+        found = any((trial / name).exists() for name in ("pids.max", "memory.limit_in_bytes"))
+        trial.rmdir()
+    except OSError:
+        return False
+    return found
+
+
+def _put(file: Path, number: int) -> None:
+    if file.exists():
+        file.write_text(str(number), encoding="ascii")

@@ -1,0 +1,148 @@
+"""What of this machine a box shows: an allow-list of the system, the workspace, nothing of ours.
+
+As root the modes of files protect nothing, so of /etc only what everybody may read is shown then.
+"""
+
+import os
+import stat
+from collections.abc import Iterable
+from pathlib import Path
+
+from msgspec import Struct
+
+from hermes.core.errors import ToolFailed
+from hermes.views.sandbox import Wish
+
+SYSTEM = ("/usr", "/bin", "/sbin", "/lib", "/lib32", "/lib64", "/libx32", "/opt", "/nix/store")
+SHARED = "/etc"
+KERNEL = ("/sys/devices/system",)  # how many processors there are
+DEVICES = ("/dev/null", "/dev/zero", "/dev/full", "/dev/random", "/dev/urandom", "/dev/tty")
+SCRATCH = "/tmp"  # noqa: S108 - inside the box it is a file system of its own
+WORKSPACE = "workspace"  # the only folder of our home that a command may see
+
+# Files of a workspace that some other program runs or obeys later, outside of any box.
+TRAPS = (
+    *(".git/config", ".git/hooks", ".git/info", ".gitmodules", ".husky"),
+    *(".envrc", ".vscode", ".idea", ".zed", ".devcontainer", ".mcp.json", ".cursor", ".claude"),
+    *("AGENTS.md", "HERMES.md", "CLAUDE.md", "GEMINI.md", "SOUL.md", ".cursorrules", ".hermes.md"),
+)
+PINNED = (".git",)  # cannot be renamed away, or its traps would go with it
+ENTRIES_MAX = 50_000
+
+
+class Layout(Struct, frozen=True, kw_only=True):
+    """The paths of one box. Later ones stand on top of earlier ones."""
+
+    readable: tuple[str, ...]
+    workspace: str
+    workspace_changes: bool
+    pinned: tuple[str, ...] = ()
+    locked: tuple[str, ...] = ()
+    hidden: tuple[str, ...] = ()
+    note: str = ""
+    workdir: str
+
+
+class Shown(Struct, frozen=True):
+    """A folder of the system, divided: what everybody may read, and what not."""
+
+    open: tuple[str, ...]
+    closed: tuple[str, ...]
+
+
+def survey(root: str) -> Shown:
+    """One entry for a whole subtree where it can be, so that a box needs few rules."""
+    opened, closed, _ = _divided(Path(root), ENTRIES_MAX)
+    return Shown(tuple(sorted(opened)), tuple(sorted(closed)))
+
+
+def _divided(place: Path, left: int) -> tuple[list[str], list[str], int]:
+    try:
+        entry = place.lstat()
+    except OSError:
+        return [], [], left
+    left -= 1
+    if stat.S_ISLNK(entry.st_mode):  # it leads somewhere that has a rule of its own, or has none
+        return [], [], left
+    folder = stat.S_ISDIR(entry.st_mode)
+    wanted = 0o005 if folder else 0o004
+    if entry.st_mode & wanted != wanted or left <= 0:
+        return [], [str(place)], left
+    if not folder:
+        return ([str(place)] if stat.S_ISREG(entry.st_mode) else []), [], left
+    opened: list[str] = []
+    closed: list[str] = []
+    for entry_inside in sorted(place.iterdir()):
+        more, less, left = _divided(entry_inside, left)
+        opened += more
+        closed += less
+    return (opened if closed else [str(place)]), closed, left
+
+
+class Places(Struct, frozen=True, kw_only=True):
+    """What does not change between two commands of one gateway."""
+
+    workspace: Path
+    home: Path  # ours: secrets, policy, database, pairing, skills
+    person: Path  # the home of the account that we run as
+    readable: tuple[str, ...] = ()  # the system, and more by the owner's choice
+    shared: Shown
+
+
+def places_of(workspace: Path, home: Path, readable: Iterable[str] = ()) -> Places:
+    shown = survey(SHARED) if os.geteuid() == 0 else Shown((SHARED,), ())
+    chosen = tuple(str(Path(path).resolve()) for path in readable)
+    return Places(
+        workspace=workspace.resolve(),
+        home=home.resolve(),
+        person=Path.home().resolve(),
+        readable=tuple(path for path in (*SYSTEM, *KERNEL, *chosen) if Path(path).exists()),
+        shared=shown,
+    )
+
+
+def layout_of(places: Places, wish: Wish) -> Layout:
+    """Raises ToolFailed for a workspace that cannot be shown without showing what must not be."""
+    _demand_room(places)
+    root, changes = str(places.workspace), wish.profile != "read"
+    traps = [f"{root}/{trap}" for trap in TRAPS] if changes else []
+    pins = [f"{root}/{pin}" for pin in PINNED] if changes else []
+    return Layout(
+        readable=places.readable,
+        workspace=root,
+        workspace_changes=changes,
+        pinned=tuple(pin for pin in pins if _is_plain(pin)),
+        locked=tuple(trap for trap in traps if _is_plain(trap)),
+        hidden=_inside(places),
+        note=wish.note,
+        workdir=os.path.realpath(wish.workdir),
+    )
+
+
+def _demand_room(places: Places) -> None:
+    root, home = places.workspace, places.home
+    if any(Path(path).is_relative_to(root) for path in (*SYSTEM, SHARED, SCRATCH, "/dev", "/proc")):
+        raise ToolFailed(f"{root} holds the system itself: set terminal.workdir to a folder in it.")
+    own = home / WORKSPACE
+    if root.is_relative_to(home) and not root.is_relative_to(own):
+        raise ToolFailed(f"{root} is a folder of Hermes: set terminal.workdir to another one.")
+    if any(home.is_relative_to(path) for path in places.readable):
+        raise ToolFailed(f"A readable folder holds {home}, where the secrets are.")
+
+
+def _inside(places: Places) -> tuple[str, ...]:
+    """Our home, and a person's hidden files, where the workspace holds them."""
+    root, person = places.workspace, places.person
+    hidden = [places.home] if places.home.is_relative_to(root) else []
+    if person.is_relative_to(root):
+        hidden += [entry for entry in sorted(person.iterdir()) if entry.name.startswith(".")]
+    return tuple(dict.fromkeys(str(path) for path in hidden if _is_plain(str(path))))
+
+
+def _is_plain(path: str) -> bool:
+    """A file or a folder, and no link: the thing itself can be stood upon."""
+    try:
+        mode = os.lstat(path).st_mode
+    except OSError:
+        return False
+    return stat.S_ISREG(mode) or stat.S_ISDIR(mode)

@@ -1,0 +1,66 @@
+"""SBX-1: processes begin in the declared places only, each with its reason."""
+
+import ast
+from pathlib import Path
+
+PACKAGE = Path(__file__).parents[2] / "src" / "hermes"
+STARTERS = {
+    "subprocess": {"Popen", "run", "call", "check_call", "check_output", "getoutput"},
+    "asyncio": {"create_subprocess_exec", "create_subprocess_shell"},
+    "os": {"system", "popen", "fork", "forkpty", "posix_spawn", "posix_spawnp", "startfile"},
+    "pty": {"spawn", "fork"},
+    "multiprocessing": {"Process", "Pool"},
+}
+PREFIXES = {"os": ("exec", "spawn")}
+METHODS = {"subprocess_exec", "subprocess_shell"}
+WHY = {
+    "terminals/spawn.py": "the place: commands of tools, boxed by the sandbox it is given",
+    "cli/service/programs.py": "the owner's own command: asks systemd or launchd",
+    "cli/service/notify.py": "asks systemd about its own unit, with fixed arguments",
+    "cli/service/background.py": "the owner's own command: begins the gateway",
+    "cli/config_edit.py": "the owner's own command: opens the owner's editor",
+    "cli/gateway.py": "the gateway becomes itself again at a restart",
+    "hooks/run.py": "hooks that the owner wrote; to be boxed when the sandbox is wired there",
+    "skills/repository.py": "git, for an installation that the owner asked for",
+    "skills/builtin/release-notes/scripts/change_list.py": "a script of a skill: runs in a box",
+}
+
+
+def starts(tree: ast.AST) -> bool:
+    for node in ast.walk(tree):
+        if isinstance(node, ast.ImportFrom):
+            names = {name.name for name in node.names}
+            if STARTERS.get(node.module or "", set()) & names:
+                return True
+        if not isinstance(node, ast.Attribute):
+            continue
+        if node.attr in METHODS:
+            return True
+        if isinstance(node.value, ast.Name) and node.value.id in STARTERS:
+            module = node.value.id
+            if node.attr in STARTERS[module] or node.attr.startswith(PREFIXES.get(module, ("\0",))):
+                return True
+    return False
+
+
+def test_sbx_01_no_process_begins_outside_the_declared_places() -> None:
+    found = {
+        str(file.relative_to(PACKAGE))
+        for file in PACKAGE.rglob("*.py")
+        if starts(ast.parse(file.read_text("utf-8")))
+    }
+    assert found - WHY.keys() == set(), "ask a Sandbox for a box, or declare the place and say why"
+    assert WHY.keys() - found == set(), "these start nothing any more"
+
+
+def test_sbx_01_the_check_sees_every_way_to_start_one() -> None:
+    ways = (
+        "import os\nos.execv(a, b)",
+        "import os\nos.spawnlp(a, b)",
+        "from subprocess import run",
+        "import asyncio\nasyncio.create_subprocess_shell(x)",
+        "loop.subprocess_exec(x)",
+        "import pty\npty.spawn(x)",
+    )
+    assert [way for way in ways if not starts(ast.parse(way))] == []
+    assert not starts(ast.parse("import os\nos.open(x, 0)\nsubprocess.DEVNULL"))

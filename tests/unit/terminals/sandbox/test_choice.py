@@ -1,0 +1,142 @@
+"""Which box is built: the strongest that works, and none at all rather than half of one."""
+
+import os
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+
+import pytest
+
+from hermes.core.errors import ToolFailed
+from hermes.terminals.sandbox.bubblewrap import BubblewrapSandbox
+from hermes.terminals.sandbox.choice import Machinery, Refusing, Unboxed, find_sandbox
+from hermes.terminals.sandbox.landlock import LandlockSandbox
+from hermes.terminals.sandbox.limits import Caps, Cgroups
+from hermes.terminals.spawn import Answer
+from hermes.views.sandbox import Sandbox, Wish
+
+INSIDE = Answer(0, "inside\n")
+ENVIRON = {"PATH": "/usr/bin:/bin", "HOME": "/home/you", "SOME_API_KEY": "canary"}
+
+
+class Machine(Machinery):
+    """A machine with these programs, that Landlock, and namespaces or none."""
+
+    def __init__(self, *programs: str, abi: int = 7, works: Sequence[str] = ("",)) -> None:
+        self.tried: list[str] = []
+        super().__init__(
+            which=lambda name: f"/usr/bin/{name}" if name in programs else "",
+            landlock=lambda: abi,
+            trial=self.trying,
+            cgroups=lambda caps: Cgroups((), caps),
+        )
+        self._works = works
+
+    def trying(self, arguments: Sequence[str], _environment: Mapping[str, str]) -> Answer:
+        said = " ".join(arguments)
+        self.tried.append(said)
+        return INSIDE if any(word in said for word in self._works) else Answer(125, "not allowed\n")
+
+
+def found(tmp_path: Path, machine: Machine, setting: str = "auto") -> Sandbox:
+    workspace, home = tmp_path / "work", tmp_path / "home"
+    workspace.mkdir(exist_ok=True)
+    home.mkdir(exist_ok=True)
+    return find_sandbox(
+        "none" if setting == "none" else "auto",
+        workspace=workspace,
+        home=home,
+        environ=ENVIRON,
+        machinery=machine,
+    )
+
+
+def wish(tmp_path: Path, profile: str = "write") -> Wish:
+    return Wish(profile=profile, call="c", workdir=str(tmp_path / "work"))  # type: ignore[arg-type]
+
+
+def test_bubblewrap_comes_first(tmp_path: Path) -> None:
+    assert isinstance(found(tmp_path, Machine("bwrap", "perl")), BubblewrapSandbox)
+
+
+def test_landlock_stands_in_where_bubblewrap_is_missing_or_forbidden(tmp_path: Path) -> None:
+    assert isinstance(found(tmp_path, Machine("perl")), LandlockSandbox)
+    forbidden = Machine("bwrap", "perl", works=["launch.pl"])
+    assert isinstance(found(tmp_path, forbidden), LandlockSandbox)
+    assert "bwrap" in forbidden.tried[0]
+
+
+def test_landlock_does_without_namespaces_where_they_are_forbidden(tmp_path: Path) -> None:
+    class Closed(Machine):
+        def trying(self, arguments: Sequence[str], environment: Mapping[str, str]) -> Answer:
+            return Answer(125, "no") if "unshare" in arguments else INSIDE
+
+    box = found(tmp_path, Closed("perl"))
+    assert isinstance(box, LandlockSandbox)
+    guards = {guard.name: guard for guard in box.probe()}
+    assert guards["network"].by == "no sockets"
+    assert not guards["files that run later"].active
+
+
+@pytest.mark.parametrize(
+    ("machine", "reason"),
+    [
+        (Machine(), "perl"),
+        (Machine("perl", abi=-1), "Landlock is too old or missing"),
+        (Machine("perl", abi=5), "version 5"),
+        (Machine("perl", "bwrap", works=["nothing works"]), "not allowed"),
+    ],
+)
+def test_sbx_06_a_missing_sandbox_refuses_and_says_why(
+    tmp_path: Path, machine: Machine, reason: str
+) -> None:
+    box = found(tmp_path, machine)
+    assert isinstance(box, Refusing)
+    for profile in ("read", "write", "net", "host"):
+        with pytest.raises(ToolFailed, match="Sandbox unavailable") as refused:
+            box.box(wish(tmp_path, profile))
+        assert reason in str(refused.value)
+        assert "Nothing was run" in str(refused.value)
+    assert not any(guard.active for guard in box.probe())
+
+
+def test_none_is_an_explicit_choice_and_keeps_the_limits(tmp_path: Path) -> None:
+    machine = Machine("bwrap", "perl")
+    box = found(tmp_path, machine, "none")
+    assert isinstance(box, Unboxed)
+    assert machine.tried == []
+    made = box.box(wish(tmp_path))
+    assert made.arguments == ()
+    assert "ulimit -c 0" in made.limits
+    assert "canary" not in made.environment.values()
+    assert not box.probe()[0].active
+
+
+def test_the_host_profile_has_limits_but_no_box(tmp_path: Path) -> None:
+    for machine in (Machine("bwrap"), Machine("perl")):
+        made = found(tmp_path, machine).box(wish(tmp_path, "host"))
+        assert made.arguments == ()
+        assert made.limits
+        assert made.environment["HOME"] == "/home/you"
+        assert "canary" not in made.environment.values()
+
+
+def test_sec_03_the_environment_in_a_box_names_nothing_of_this_person(tmp_path: Path) -> None:
+    made = found(tmp_path, Machine("perl")).box(wish(tmp_path))
+    assert made.environment == {
+        "PATH": "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin",
+        "HOME": "/tmp/home",
+        "LANG": "C.UTF-8",
+        "TERM": "dumb",
+    }
+
+
+def test_default_caps_are_those_that_the_documentation_gives() -> None:
+    assert Caps() == Caps(
+        processes=128,
+        memory_bytes=2_147_483_648,
+        cpu_s=7_200,
+        file_bytes=2_147_483_648,
+        scratch_bytes=536_870_912,
+        files=1_024,
+    )
+    assert os.path.sep == "/"
