@@ -2,6 +2,8 @@
 
 import json
 import logging
+import time
+from base64 import b64encode
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -9,6 +11,7 @@ import pytest
 
 from hermes.cli.logs import begin
 from hermes.core.errors import Misconfigured
+from hermes.secrets.live import LOOK_S
 from hermes.settings import Model, Settings
 
 
@@ -74,3 +77,44 @@ def test_the_log_is_bounded(tmp_path: Path) -> None:
     files = sorted(path.name for path in (tmp_path / "logs").iterdir())
     assert files == ["hermes.log", "hermes.log.1", "hermes.log.2"]
     assert all(path.stat().st_mode & 0o777 == 0o600 for path in (tmp_path / "logs").iterdir())
+
+
+class Client:
+    """As those that print their key when they are printed."""
+
+    def __init__(self, key: str) -> None:
+        self.key = key
+
+    def __repr__(self) -> str:
+        return f"Client(headers={{'Authorization': 'Bearer {self.key}'}})"
+
+
+def test_sec_02_no_record_of_anybody_carries_a_secret(tmp_path: Path) -> None:
+    (tmp_path / "logs").mkdir()
+    (tmp_path / ".env").write_text("MY_TOKEN=tok-4711-secret\n", encoding="utf-8")
+    begin(tmp_path, Settings(), {"HERMES_LOG": "debug"})
+    secret = "tok-4711-secret"
+    logging.getLogger("uvicorn.access").info('"GET /x?token=%s" %d', secret, 200)
+    logging.getLogger("httpcore2.http11").warning("headers=%r", [(b"X-Key", secret.encode())])
+    logging.getLogger("httpx2").warning("request to https://me:%s@a.test/", secret)
+    logging.getLogger("hermes").error("client %r", Client(secret), stack_info=True)
+    try:
+        int(f"{Client(secret)}")
+    except ValueError:
+        logging.getLogger("hermes").exception("with a trace")
+    logging.getLogger("x").warning("in base64: %s", b64encode(f"me:{secret}".encode()).decode())
+    text = (tmp_path / "logs" / "hermes.log").read_text("utf-8")
+    assert len(rows(tmp_path)) == 6
+    assert secret not in text
+    assert b64encode(f"me:{secret}".encode()).decode()[6:-4] not in text
+
+
+def test_sec_07_a_rotated_secret_is_not_written_either(tmp_path: Path) -> None:
+    (tmp_path / "logs").mkdir()
+    (tmp_path / ".env").write_text("MY_TOKEN=tok-old-1\n", encoding="utf-8")
+    begin(tmp_path, Settings(), {})
+    logging.getLogger("hermes").warning("tok-old-1")
+    (tmp_path / ".env").write_text("MY_TOKEN=tok-new-22\n", encoding="utf-8")
+    time.sleep(LOOK_S)
+    logging.getLogger("hermes").warning("tok-old-1 tok-new-22")
+    assert [row["text"] for row in rows(tmp_path)] == ["•••", "••• •••"]

@@ -1,0 +1,61 @@
+"""Secrets of a real gateway: they are in .env, in its memory and on the wire, and nowhere else."""
+
+import asyncio
+from pathlib import Path
+
+from tests.doubles.model import Model
+from tests.process.gateway import GatewayProcess, gateway
+from tests.process.looks import gate, running_call, until_gate
+from tests.unit.secrets.canaries import CANARIES
+
+NAMES = ("OPENAI_API_KEY", "GITHUB_TOKEN", "TWILIO_AUTH_TOKEN", "AWS_SECRET_ACCESS_KEY")
+SECRETS = {name: CANARIES[name] for name in NAMES}
+MODEL_KEY = CANARIES["OPENROUTER_API_KEY"]
+
+
+def keep(here: GatewayProcess) -> None:
+    here.home.mkdir(mode=0o700, exist_ok=True)
+    lines = [f"{name}={value}" for name, value in SECRETS.items()]
+    file = here.home / ".env"
+    file.write_text("\n".join([*lines, f"HERMES_MODEL__API_KEY={MODEL_KEY}", ""]), "utf-8")
+    file.chmod(0o644)
+
+
+def leaked(raw: bytes) -> list[str]:
+    every = {**SECRETS, "MODEL_KEY": MODEL_KEY}
+    return [name for name, value in every.items() if value.encode() in raw]
+
+
+def found_in(folder: Path) -> list[str]:
+    """The files with a secret in them, other than the one that is there for it."""
+    files = [path for path in folder.rglob("*") if path.is_file() and path.name != ".env"]
+    assert len(files) > 5
+    return [path.name for path in files if leaked(path.read_bytes())]
+
+
+def command_lines() -> list[bytes]:
+    found = []
+    for process in Path("/proc").glob("[0-9]*"):
+        try:
+            found.append((process / "cmdline").read_bytes())
+        except OSError:  # it has just ended
+            continue
+    return found
+
+
+async def test_sec_01_and_sec_06_no_secret_is_in_a_file_or_on_a_command_line(
+    tmp_path: Path,
+) -> None:
+    async with Model().up() as model, gateway(tmp_path, model) as here:
+        keep(here)
+        await here.start()
+        assert (here.home / ".env").stat().st_mode & 0o777 == 0o600
+        answer = asyncio.create_task(here.say(f"run {until_gate('work')}; env"))
+        await running_call(here, "go-work")
+        lines = command_lines()
+        gate(here, "work").touch()
+        assert any(b"go-work" in line for line in lines)
+        assert [line for line in lines if leaked(line)] == []
+        assert leaked((await answer).text.encode()) == []
+        await here.stop()
+    assert found_in(tmp_path) == []
