@@ -101,6 +101,7 @@ async def house(
     )
     try:
         async with gateway.joined():
+            await gateway.look_after()
             await gateway.claim_all()
             task = asyncio.create_task(channel.listen(door))
             try:

@@ -28,7 +28,7 @@ from hermes.gateway.lost import lost_message
 from hermes.gateway.service import CLAIMS_MAX, Gateway
 from hermes.gateway.supervise import beside, caught_up, keep_running
 
-GIVE_WAY_S = 0.05
+GIVE_WAY_S = 0.2
 WAKE_S = 5.0
 FIRST_TRY_S = 10.0  # how long a start waits for channels before it goes on without them
 SWEEP_S = 5.0  # how long old replies may hold up the resuming of turns
@@ -184,8 +184,9 @@ class Serving:
                     break
                 await caught_up()
             await self.engine.store.nodes.wake(WAKE_S)
-            await asyncio.sleep(GIVE_WAY_S)  # whoever took a message in works on it, too
             self.engine.outgoing.set()  # it may have been for a reply of ours
+            await self.engine.look_after()
+            await asyncio.sleep(GIVE_WAY_S)  # whoever took a message in works on it, too
 
     async def _deliver(self) -> None:
         while True:

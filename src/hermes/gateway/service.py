@@ -105,15 +105,16 @@ class Gateway:
         session = await self.store.journal.load(key)
         return not session.waiting and not isinstance(session.phase, Running)
 
-    async def claim_all(self) -> int:
-        """Look at our sessions that others wrote to, and take over those with something to do that
-        nobody alive works on. Returns how many were taken."""
-        journal = self.store.journal
-        for owned in await journal.owned(self.node, limit=OWNED_MAX):
+    async def look_after(self) -> None:
+        """Sessions of ours that others wrote to."""
+        for owned in await self.store.journal.owned(self.node, limit=OWNED_MAX):
             lane = self.lanes.get(owned.key)
             if lane is None or not lane.busy or lane.session.position < owned.head:
                 await self._begin(owned)
-        claims = await journal.claim(self.node, limit=CLAIMS_MAX)
+
+    async def claim_all(self) -> int:
+        """Take over sessions with something to do that nobody alive works on. Returns how many."""
+        claims = await self.store.journal.claim(self.node, limit=CLAIMS_MAX)
         for claim in claims:
             await self._begin(claim)
         return len(claims)

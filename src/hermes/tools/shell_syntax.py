@@ -7,6 +7,7 @@ parsers are known to read differently, is turned away before it.
 import functools
 import re
 from collections.abc import Iterator
+from itertools import pairwise
 
 import tree_sitter_bash
 from tree_sitter import Language, Node, Parser
@@ -30,6 +31,7 @@ PLAIN_ASCII = bytes(range(0x20, 0x7F)) + b"\t\n"
 CONTINUED_WORD = re.compile(r"\S\\\n")
 GAP = re.compile(r"(?:[ \t\n]|\\\n)*")
 SIGNS = frozenset("|&;()<>{}$`\"'\\\n")
+ON_ONE_LINE = frozenset({"command", "redirected_statement", "file_redirect", "declaration_command"})
 # Quotes with nothing in them that could be anything but text, where nothing else confuses quotes.
 QUOTED = re.compile(r"'[^']*'|\"[^\"]*\"")
 QUOTE = re.compile("[\"']")
@@ -62,6 +64,8 @@ def tree_of(command: str) -> Node:
         raise Unclear("it is empty" if root.descendant_count <= 1 else "it has too many parts")
     if not _has_no_gaps(root, raw):
         raise Unclear("a part of it was not understood")
+    if b"\n" in raw and not _keeps_to_its_line(root, raw):
+        raise Unclear("the end of a line was not understood")
     return root
 
 
@@ -104,6 +108,20 @@ def _has_no_gaps(root: Node, raw: bytes) -> bool:
             return False
         end = leaf.end_byte
     return end >= len(raw) or _is_gap(raw[end:])
+
+
+def _keeps_to_its_line(root: Node, raw: bytes) -> bool:
+    """The parser sometimes reads the program of the next line as words of the one before."""
+    waiting = [root]
+    while waiting:
+        node = waiting.pop()
+        waiting += node.children
+        if node.type in ON_ONE_LINE:
+            for one, other in pairwise(node.children):
+                gap = raw[one.end_byte : other.start_byte]
+                if b"\n" in gap.replace(b"\\\n", b""):
+                    return False
+    return True
 
 
 def _is_gap(raw: bytes) -> bool:

@@ -181,6 +181,7 @@ async def test_a_turn_that_another_process_runs_is_answered_too(tmp_path: Path) 
         await asyncio.sleep(0.1)
         question.end("first")
         assert (await first).json()["choices"][0]["message"]["content"] == "first"
+        await owner.house.gateway.look_after()
         await owner.house.gateway.claim_all()
         (await puppet.next()).end("second")
         assert (await second).json()["choices"][0]["message"]["content"] == "second"
