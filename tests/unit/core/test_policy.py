@@ -280,7 +280,7 @@ def test_pol_07_always_covers_the_call_it_was_made_from_and_what_is_within_it() 
         {"subcommand": "x"},
         {"operands": ("y",)},
     ],
-    ids=str,
+    ids=" ".join,
 )
 def test_pol_07_always_covers_nothing_else(changes: dict[str, object]) -> None:
     assert isinstance(decide(OWNER, calling(**changes), granted()), Ask)
