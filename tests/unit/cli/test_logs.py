@@ -94,7 +94,7 @@ def test_sec_02_no_record_of_anybody_carries_a_secret(tmp_path: Path) -> None:
     (tmp_path / ".env").write_text("MY_TOKEN=tok-4711-secret\n", encoding="utf-8")
     begin(tmp_path, Settings(), {"HERMES_LOG": "debug"})
     secret = "tok-4711-secret"
-    logging.getLogger("uvicorn.error").info('"GET /x?token=%s" %d', secret, 200)
+    logging.getLogger("a.server").info('"GET /x?token=%s" %d', secret, 200)
     logging.getLogger("httpcore2.http11").warning("headers=%r", [(b"X-Key", secret.encode())])
     logging.getLogger("httpx2").warning("request to https://me:%s@a.test/", secret)
     logging.getLogger("hermes").error("client %r", Client(secret), stack_info=True)
