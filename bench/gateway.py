@@ -13,6 +13,7 @@ import asyncio
 import contextlib
 import json
 import os
+import re
 import subprocess
 import sys
 import tempfile
@@ -218,7 +219,7 @@ async def bar_crash(stage: Stage) -> AsyncIterator[Bar]:
         await lost
     again = await stage.gateway(stage.model(), slow.home)
     began = time.monotonic()
-    first = asyncio.create_task(_until_one_answered(again))
+    first = asyncio.create_task(_until_one_answered(again, count))
     await load(again.port, again.pid, sessions=1, turns=1, name="other")
     served_s = time.monotonic() - began
     done_s = await _until_answered(again, count, began)
@@ -319,16 +320,16 @@ async def _until_running(here: Process, count: int) -> None:
         await asyncio.sleep(0.2)
 
 
-async def _until_one_answered(here: Process) -> float:
+async def _until_one_answered(here: Process, count: int) -> float:
     """When: one that is answered was running before."""
-    path = f"http://127.0.0.1:{here.port}/v1/sessions/cut0/messages"
     headers = {"authorization": f"Bearer {KEY}"}
+    running = re.compile(r'^hermes_sessions_in\{phase="running"\} (\d+)', re.M)
     async with httpx2.AsyncClient(headers=headers, timeout=30.0, verify=False) as http:
         while True:
-            for n in range(10):
-                rows = (await http.get(path.replace("cut0", f"cut{n}"))).json()
-                if any(row["role"] == "assistant" for row in rows):
-                    return time.monotonic()
+            told = await http.get(f"http://127.0.0.1:{here.port}/metrics")
+            found = running.search(told.text)
+            if found is not None and int(found[1]) < count:
+                return time.monotonic()
             await asyncio.sleep(0.02)
 
 

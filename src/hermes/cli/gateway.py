@@ -32,7 +32,7 @@ from hermes.settings import Settings, load, prepare
 
 STACKS = "stacks.log"
 FRAMES_MAX = 12
-GARBAGE_OBJECTS = 20_000  # before the youngest are looked through
+GARBAGE_OBJECTS = 50_000  # before the youngest are looked through
 LOCK_TRIES, LOCK_PAUSE_S = 20, 0.05
 
 log = logging.getLogger("hermes.gateway")

@@ -67,7 +67,8 @@ class Serving:
         """Everything, until somebody asks to leave; returns what for."""
         engine = self.engine
         engine.present.state = "starting"
-        engine.hub.listeners += [self.drafts.notice, self._notice]
+        engine.hub.listeners += [self.drafts.notice] if self.drafts.screens else []
+        engine.hub.listeners.append(self._notice)
         async with AsyncExitStack() as stack:
             await stack.enter_async_context(engine.joined(self.seat))
             await self._look_back()
