@@ -75,7 +75,11 @@ async def test_c11_a_drain_mark_is_kept_over_a_crash(tmp_path: Path) -> None:
         await here.start()
         await begun(here, model)
         here.signal(signal.SIGTERM)
-        await here.until_draining()
+
+        async def marked() -> bool:
+            return bool((await here.session())["mark"])
+
+        await here.until(marked)
         await here.kill()
         await here.start()
         assert (await here.session())["mark"] == "shutdown_timeout"
