@@ -15,8 +15,8 @@ from typing import Final
 from msgspec import Struct
 
 from hermes.context.deeper import deeper
-from hermes.context.quoting import mark_for, name, neutral
 from hermes.core.errors import Misconfigured
+from hermes.views.quoting import mark_for, name, neutral
 
 NAMES: Final = ("AGENTS.md", "HERMES.md", "CLAUDE.md", ".cursorrules")
 FILE_BYTES_MAX: Final = 16_384

@@ -1,27 +1,16 @@
 """Connections to a server: TCP, TLS, and the way through a proxy. Sockets are opened here alone."""
 
 import asyncio
-import os
 import ssl
-import sys
 from collections.abc import Callable
-from pathlib import Path
 from typing import Final
 
-from hermes.providers.faults import ConnectLate, Unreachable
-from hermes.providers.route import Origin, Proxy
-
-if sys.platform in ("darwin", "win32"):
-    import truststore
+from hermes.egress.faults import ConnectLate, Unreachable
+from hermes.egress.origin import Origin
+from hermes.providers.route import Proxy
 
 HEAD_START_S: Final = 0.25  # for the first address of a name, before the next one is tried too
 PROXY_ANSWER_BYTES_MAX: Final = 64 * 1024
-BUNDLES: Final = (  # where systems keep the authorities they trust, if Python knows no place
-    "/etc/ssl/certs/ca-certificates.crt",
-    "/etc/pki/tls/certs/ca-bundle.crt",
-    "/etc/ssl/ca-bundle.pem",
-    "/etc/ssl/cert.pem",
-)
 
 
 async def dial(
@@ -92,20 +81,3 @@ def _demand_passage(head: bytes) -> None:
     version, _, said = head.split(b"\r\n", 1)[0].decode("latin-1").partition(" ")
     if not version.startswith("HTTP/1.") or not said.startswith("2"):
         raise ConnectionRefusedError(f"it answered {said or version}")
-
-
-def trusted() -> ssl.SSLContext:
-    """What the system trusts, unless SSL_CERT_FILE or SSL_CERT_DIR says otherwise."""
-    file, folder = os.environ.get("SSL_CERT_FILE"), os.environ.get("SSL_CERT_DIR")
-    if file or folder:
-        context = ssl.create_default_context(cafile=file, capath=None if file else folder)
-    elif sys.platform in ("darwin", "win32"):
-        context = truststore.SSLContext(ssl.PROTOCOL_TLS_CLIENT)
-    else:
-        context = ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT)
-        context.set_default_verify_paths()
-        bundle = next((name for name in BUNDLES if Path(name).is_file()), None)
-        if bundle is not None and not context.cert_store_stats()["x509"]:
-            context.load_verify_locations(bundle)
-    context.set_alpn_protocols(["http/1.1"])
-    return context

@@ -20,8 +20,7 @@ from hermes.core.errors import (
     ProviderSilent,
 )
 from hermes.core.signals import Glimpse, Watch
-from hermes.providers.failures import Whom, failure
-from hermes.providers.faults import (
+from hermes.egress.faults import (
     Broken,
     ConnectLate,
     HttpFailed,
@@ -29,8 +28,9 @@ from hermes.providers.faults import (
     Unreachable,
     Unsendable,
 )
+from hermes.egress.response import Response
+from hermes.providers.failures import Whom, failure
 from hermes.providers.http import Client
-from hermes.providers.response import Response
 from hermes.providers.settings import Timeouts
 from hermes.providers.sse import EventReader, ServerEvent, TooLong
 

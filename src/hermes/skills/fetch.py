@@ -16,14 +16,16 @@ from pathlib import Path, PurePosixPath
 
 from hermes.core.errors import Rejected
 from hermes.skills.form import FILE
+from hermes.skills.remote import ARCHIVE_BYTES_MAX, Remote, without_password
 from hermes.skills.repository import archived
 from hermes.skills.tree import Tree, checked, is_litter, read_tree, safe_path
 from hermes.skills.unpack import ENTRIES_MAX, UNPACKED_BYTES_MAX, unpacked
+from hermes.views.files import make_folder
 
-ARCHIVE_BYTES_MAX = 20_000_000
 RATIO_MAX = 200  # bytes out for a byte in, of one member
 RATIO_FREE = 1_000_000  # so much may come out of anything
 ARCHIVES = (".zip", ".skill", ".tar", ".tar.gz", ".tgz", ".tar.bz2", ".tbz2", ".tar.xz", ".txz")
+DOWNLOAD = re.compile(rf"https://[^?#]*({'|'.join(map(re.escape, ARCHIVES))})([?#].*)?", re.I)
 GIT = re.compile(r"(https://|ssh://|file://|git\+(https|ssh|file)://|[\w.-]+@[\w.-]+:)")
 _METHODS = (zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED)
 _ENCRYPTED = 0x1
@@ -37,24 +39,24 @@ class Fetched:
     origin: str  # how it is fetched again; without passwords
 
 
-def fetched(origin: str, *, skill: str, environ: Mapping[str, str], scratch: Path) -> Fetched:
+def fetched(
+    origin: str, *, skill: str, environ: Mapping[str, str], scratch: Path, remote: Remote
+) -> Fetched:
     """Raises Rejected. `skill` chooses one where there are several; `scratch` is a new folder."""
+    if DOWNLOAD.fullmatch(origin):
+        return _chosen(_unpacked(remote.archive(origin)), skill, without_password(origin))
     if GIT.match(origin):
-        files = _tar(io.BytesIO(archived(origin, environ=environ, scratch=scratch)))
-        return _chosen(files, skill, without_password(origin))
+        packed = archived(origin, environ=environ, scratch=scratch, remote=remote)
+        return _chosen(_tar(io.BytesIO(packed)), skill, without_password(origin))
     path = Path(origin).expanduser()
     if path.is_dir():
         return _from_folder(path, skill)
     if not path.is_file():
         raise Rejected(
-            f"{origin} is no folder, no archive ({', '.join(ARCHIVES)}) and no git address "
-            "(https://…, ssh://…, git@HOST:PATH)"
+            f"{origin} is no folder, no archive ({', '.join(ARCHIVES)}; also as https://…) and no "
+            "git address (https://…, ssh://…, git@HOST:PATH)"
         )
     return _chosen(_from_archive(path), skill, str(path.absolute()))
-
-
-def without_password(origin: str) -> str:
-    return re.sub(r"(?<=://)[^/@]*@", "", origin)
 
 
 def _from_folder(path: Path, skill: str) -> Fetched:
@@ -75,7 +77,10 @@ def _from_archive(path: Path) -> Mapping[str, bytes]:
     size = path.stat().st_size
     if size > ARCHIVE_BYTES_MAX:
         raise Rejected(f"{path.name} has more than {ARCHIVE_BYTES_MAX:,} bytes")
-    raw = path.read_bytes()
+    return _unpacked(path.read_bytes())
+
+
+def _unpacked(raw: bytes) -> Mapping[str, bytes]:
     if raw.startswith(b"PK"):
         return _zip(raw)
     return _tar(io.BytesIO(unpacked(raw)))
@@ -181,7 +186,8 @@ def scratch_in(folder: Path, ticket: str) -> Path:
     """A new folder of our own; raises Rejected when it cannot be made."""
     place = folder / ticket
     try:
-        place.mkdir(mode=0o700, parents=True)
+        make_folder(folder)
+        place.mkdir(mode=0o700)
     except OSError as refused:
         raise Rejected(f"{place} cannot be made ({os.strerror(refused.errno or 0)})") from refused
     return place

@@ -13,6 +13,7 @@ from hermes.core.errors import Rejected
 from hermes.skills.compare import difference
 from hermes.skills.fetch import Fetched, fetched, scratch_in
 from hermes.skills.pins import Pins, Version, moved
+from hermes.skills.remote import Remote
 from hermes.skills.scan import hidden_in, scanned
 from hermes.skills.sources import Sources
 from hermes.skills.tree import Tree, digest_of, form_of, read_tree, remove_tree, write_tree
@@ -34,19 +35,27 @@ class Intake:
         *,
         environ: Mapping[str, str],
         clock: Callable[[], float],
+        remote: Remote | None = None,
     ) -> None:
         self._quarantine = folder / QUARANTINE
         self._pins = pins
         self._sources = sources
         self._environ = environ
         self._clock = clock
+        self._remote = remote or Remote()
 
     def fetch(self, origin: str, *, skill: str = "") -> Candidate:
         self._clear()
         ticket = os.urandom(TICKET_BYTES).hex()
         scratch = scratch_in(self._quarantine, ticket)
         try:
-            got = fetched(origin, skill=skill, environ=self._environ, scratch=scratch)
+            got = fetched(
+                origin,
+                skill=skill,
+                environ=self._environ,
+                scratch=scratch,
+                remote=self._remote,
+            )
             candidate = self._candidate(got, ticket)
             write_tree(got.tree, scratch / candidate.name)
             remove_tree(scratch / "clone")

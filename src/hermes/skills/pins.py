@@ -16,14 +16,8 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from hermes.core.errors import Rejected, StoreFailed
-from hermes.skills.tree import (
-    Tree,
-    digest_of,
-    flush_folder,
-    read_tree,
-    remove_tree,
-    write_tree,
-)
+from hermes.skills.tree import Tree, digest_of, read_tree, remove_tree, write_tree
+from hermes.views.files import flush_folder, make_folder, whole_file
 
 LOCK = "lock.json"
 STORE = ".store"
@@ -117,7 +111,7 @@ class Pins:
     def changing(self) -> Iterator[Lock]:
         """One at a time, of all processes on this home."""
         try:
-            self._folder.mkdir(mode=0o700, parents=True, exist_ok=True)
+            make_folder(self._folder)
             handle = os.open(self._folder / GUARD, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
         except OSError as refused:
             problem = f"{self._folder} cannot be written to ({refused.strerror})"
@@ -182,21 +176,3 @@ def named_in(lock: Lock) -> frozenset[str]:
     pins = (*lock.installed.values(), *lock.agent.values())
     versions = (v for pin in pins for v in (pin.now, *pin.past, *pin.undone))
     return frozenset(version.sha256 for version in versions)
-
-
-def whole_file(path: Path, content: bytes) -> None:
-    """Replace a file in one step; readable by the owner alone. Raises StoreFailed."""
-    half = path.with_name(f".{path.name}.{os.getpid()}.half")
-    try:
-        path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
-        handle = os.open(half, os.O_WRONLY | os.O_CREAT | os.O_TRUNC | os.O_NOFOLLOW, 0o600)
-        with os.fdopen(handle, "wb") as file:
-            file.write(content)
-            file.flush()
-            os.fsync(file.fileno())
-        half.replace(path)
-        flush_folder(path.parent)
-    except OSError as refused:
-        with suppress(OSError):
-            half.unlink(missing_ok=True)
-        raise StoreFailed(f"{path} cannot be written ({refused.strerror})") from refused

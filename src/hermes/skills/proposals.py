@@ -14,10 +14,11 @@ from msgspec.structs import replace
 
 from hermes.core.errors import Rejected
 from hermes.skills.compare import difference
-from hermes.skills.pins import Lock, Pins, Version, moved, named_in, whole_file
+from hermes.skills.pins import Lock, Pins, Version, moved, named_in
 from hermes.skills.scan import hidden_in, scanned
 from hermes.skills.sources import Sources
 from hermes.skills.tree import Tree, checked, form_of
+from hermes.views.files import whole_file
 from hermes.views.skills import Finding, Proposal
 
 FOLDER = ".proposals"
@@ -165,9 +166,10 @@ class Proposals:
 
     def _read(self, path: Path) -> Proposal | None:
         try:
-            return msgspec.json.decode(path.read_bytes(), type=Proposal)
+            proposal = msgspec.json.decode(path.read_bytes(), type=Proposal)
         except (OSError, msgspec.MsgspecError):
             return None
+        return proposal if proposal.id == path.stem else None
 
     def _write(self, proposal: Proposal) -> None:
         whole_file(self._folder / f"{proposal.id}.json", msgspec.json.encode(proposal) + b"\n")

@@ -12,6 +12,7 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 from hermes.core.errors import Rejected
+from hermes.skills.remote import Remote
 from hermes.skills.unpack import UNPACKED_BYTES_MAX
 
 CLONE_S = 120.0
@@ -34,13 +35,16 @@ NEUTRAL = (
 )
 
 
-def archived(origin: str, *, environ: Mapping[str, str], scratch: Path) -> bytes:
+def archived(origin: str, *, environ: Mapping[str, str], scratch: Path, remote: Remote) -> bytes:
     """`origin` is an address, perhaps with #BRANCH. Raises Rejected."""
     address, _, ref = origin.removeprefix("git+").partition("#")
     if ref and not REF.fullmatch(ref):
         raise Rejected(f"“{ref[:80]}” is no name of a branch or a tag")
     if address.startswith("-") or any(not c.isprintable() or c.isspace() for c in address):
         raise Rejected("that is no git address")
+    kept: Sequence[str] = ()
+    if address.startswith("https://"):
+        address, kept = remote.repository(address)
     clone = scratch / "clone"
     branch = ["--branch", ref] if ref else []
     _git(
@@ -60,13 +64,16 @@ def archived(origin: str, *, environ: Mapping[str, str], scratch: Path) -> bytes
         ],
         environ=environ,
         watched=clone,
+        kept=kept,
     )
     command = ["--git-dir", str(clone), "archive", "--format=tar", "HEAD"]
     return _git(command, environ=environ, watched=clone)
 
 
-def _git(words: Sequence[str], *, environ: Mapping[str, str], watched: Path) -> bytes:
-    settings = [word for setting in NEUTRAL for word in ("-c", setting)]
+def _git(
+    words: Sequence[str], *, environ: Mapping[str, str], watched: Path, kept: Sequence[str] = ()
+) -> bytes:
+    settings = [word for setting in (*NEUTRAL, *kept) for word in ("-c", setting)]
     out, err = watched.with_suffix(".out"), watched.with_suffix(".err")
     with out.open("wb") as stdout, err.open("wb") as stderr:
         try:

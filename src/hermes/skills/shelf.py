@@ -12,11 +12,19 @@ from hermes.skills.form import FILE, Form, checked_name, written
 from hermes.skills.intake import Intake
 from hermes.skills.pins import Lock, Pin, PinnedSource, Pins, Version, moved, stepped_back
 from hermes.skills.proposals import Proposals
+from hermes.skills.remote import Remote
 from hermes.skills.scan import laid_open, scanned
 from hermes.skills.sources import BUILTIN, Loaded, Place, Sources
 from hermes.skills.tree import Tree, write_tree
 from hermes.skills.uses import UseCounter, Uses
-from hermes.views.skills import Checked, SkillFile, SkillRow, SkillShown, SkillState
+from hermes.views.skills import (
+    Checked,
+    SkillFile,
+    SkillRow,
+    SkillShown,
+    SkillSource,
+    SkillState,
+)
 
 VIEW_CHARS_MAX = 40_000
 PINNED: tuple[PinnedSource, ...] = ("installed", "agent")
@@ -49,6 +57,7 @@ class Shelf:
         clock: Callable[[], float],
         disabled: Collection[str] = (),
         builtin: Path = BUILTIN,
+        remote: Remote | None = None,
     ) -> None:
         self._folder = folder
         self._clock = clock
@@ -56,7 +65,9 @@ class Shelf:
         self._pins = Pins(folder)
         self._sources = Sources(folder, self._pins, builtin)
         self._uses = UseCounter(folder)
-        self.intake = Intake(folder, self._pins, self._sources, environ=environ, clock=clock)
+        self.intake = Intake(
+            folder, self._pins, self._sources, environ=environ, clock=clock, remote=remote
+        )
         self.proposals = Proposals(folder, self._pins, self._sources, clock=clock)
 
     def rows(self) -> Sequence[SkillRow]:
@@ -91,10 +102,14 @@ class Shelf:
         )
 
     def text(self, name: str, file: str = "") -> str:
+        return self.read(name, file)[0]
+
+    def read(self, name: str, file: str = "") -> tuple[str, SkillSource]:
+        """With the word on who wrote it."""
         place, loaded = self._usable(name)
         if file and file != FILE:
-            return _one_file(place, loaded.tree, file)
-        return _instructions(place, loaded)
+            return _one_file(place, loaded.tree, file), place.source
+        return _instructions(place, loaded), place.source
 
     def used(self, name: str, by: str) -> None:
         self._uses.note(name, by, self._clock())

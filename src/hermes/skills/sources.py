@@ -19,6 +19,7 @@ from hermes.views.skills import SkillSource
 OWN_MAX = 500
 ORDER: tuple[SkillSource, ...] = ("person", "installed", "agent", "builtin")
 BUILTIN = Path(__file__).parent / "builtin"
+UNAPPROVED = (".quarantine", ".proposals", ".guard")  # beside the skills, and no part of them
 
 
 class Place(Struct, frozen=True, kw_only=True):

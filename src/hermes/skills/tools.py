@@ -9,17 +9,16 @@ from msgspec import Struct
 
 from hermes.core.errors import Rejected, StoreFailed, ToolFailed
 from hermes.core.messages import Effect
-from hermes.core.policy import Capability
+from hermes.core.policy import UNTRUSTED, Capability
 from hermes.core.ports import Bench, Tool, ToolResult, ToolSpec
 from hermes.skills.drafting import Change, Draft, drafted
 from hermes.skills.form import BYTE_ORDER_MARK, FILE
 from hermes.skills.proposals import Proposals
 from hermes.skills.shelf import Shelf
-from hermes.views.skills import Proposal, SkillRow
+from hermes.views.skills import Proposal, SkillRow, SkillSource
 
 ROWS_MAX = 200
 FILES_MAX = 20
-UNTRUSTED = "untrusted"
 T = TypeVar("T")
 A = TypeVar("A", bound=Struct)
 
@@ -160,39 +159,44 @@ def _check_managed(text: str) -> str:
             return ""
 
 
-async def _done(work: Callable[[], str]) -> ToolResult:
+async def _done(work: Callable[[], ToolResult]) -> ToolResult:
     """Files are touched beside the loop."""
     try:
-        return ToolResult(text=await asyncio.to_thread(work))
+        return await asyncio.to_thread(work)
     except (Rejected, StoreFailed) as refused:
         raise ToolFailed(f"{str(refused).removesuffix('.')}.") from refused
 
 
-def _listed(shelf: Shelf, arguments: ListArguments) -> str:
+def _listed(shelf: Shelf, arguments: ListArguments) -> ToolResult:
     words = arguments.words.lower().split()
     rows = [row for row in shelf.rows() if row.state == "on" and _fits(row, words)]
     if not rows:
-        return "There is no such skill." if words else "There are no skills."
+        return ToolResult(text="There is no such skill." if words else "There are no skills.")
     lines = [f"- {row.name} ({row.source}): {row.description}" for row in rows[:ROWS_MAX]]
     if len(rows) > ROWS_MAX:
         lines.append(f"… and {len(rows) - ROWS_MAX} more; give words.")
-    return "\n".join(lines)
+    return ToolResult(text="\n".join(lines), labels=_labels(*(row.source for row in rows)))
+
+
+def _labels(*sources: SkillSource) -> tuple[str, ...]:
+    """To install a skill is to use a stranger's words, not to make them one's own."""
+    return (UNTRUSTED,) if "installed" in sources else ()
 
 
 def _fits(row: SkillRow, words: list[str]) -> bool:
     return all(word in f"{row.name} {row.description}".lower() for word in words)
 
 
-def _viewed(shelf: Shelf, arguments: ViewArguments, call: str) -> str:
-    text = shelf.text(arguments.name, arguments.file)
+def _viewed(shelf: Shelf, arguments: ViewArguments, call: str) -> ToolResult:
+    text, source = shelf.read(arguments.name, arguments.file)
     if not arguments.file:
         shelf.used(arguments.name, call)
-    return text.removeprefix(BYTE_ORDER_MARK)
+    return ToolResult(text=text.removeprefix(BYTE_ORDER_MARK), labels=_labels(source))
 
 
 def _managed(
     proposals: Proposals, arguments: ManageArguments, bench: Bench, *, applies: bool
-) -> str:
+) -> ToolResult:
     made = proposals.made(str(bench.call.id))
     if made is not None and made.state != "waiting":
         return _told(made)
@@ -231,7 +235,11 @@ def _may_apply(proposals: Proposals, made: Proposal, draft: Draft | None) -> boo
     return draft is None or draft.is_free
 
 
-def _told(made: Proposal) -> str:
+def _told(made: Proposal) -> ToolResult:
+    return ToolResult(text=_said(made))
+
+
+def _said(made: Proposal) -> str:
     match made.state:
         case "applied":
             return f"The skill {made.name} is in force. The owner can take it back: /skills undo."

@@ -6,6 +6,7 @@ systems would read differently. Modes are no part of it: they are made from the 
 
 import hashlib
 import os
+import re
 import stat
 import unicodedata
 from collections.abc import Iterator, Mapping
@@ -13,13 +14,18 @@ from pathlib import Path, PurePosixPath
 
 from hermes.core.errors import Rejected
 from hermes.skills.form import FILE, Form, parsed
+from hermes.views.files import flush_folder, make_folder
 
 FILES_MAX = 200
 TREE_BYTES_MAX = 10_000_000
-PATH_CHARS_MAX = 200
+PATH_CHARS_MAX = 200  # that are told of one
+PATH_BYTES_MAX = 200
 DEPTH_MAX = 8
 # What tools leave behind; it is left out and said so.
 LITTER = frozenset({".git", ".hg", ".svn", ".DS_Store", "__MACOSX", "__pycache__", "Thumbs.db"})
+
+# Names that are devices on Windows, whatever follows the first dot.
+DEVICE = re.compile(r"(?i)(con|prn|aux|nul|com\d|lpt\d)(\..*)?")
 
 Tree = Mapping[str, bytes]  # path with slashes: content
 
@@ -66,7 +72,9 @@ def safe_path(path: str) -> str:
     leads_away = path.startswith("/") or any(part in ("", ".", "..") for part in parts)
     if odd or leads_away or unicodedata.normalize("NFC", path) != path:
         raise Rejected(f"the path {path[:PATH_CHARS_MAX]!r} is not allowed in a skill")
-    if len(path) > PATH_CHARS_MAX or len(parts) > DEPTH_MAX:
+    if any(part.endswith((".", " ")) or DEVICE.fullmatch(part) for part in parts):
+        raise Rejected(f"the path {path[:PATH_CHARS_MAX]!r} means something else on some systems")
+    if len(path.encode()) > PATH_BYTES_MAX or len(parts) > DEPTH_MAX:
         raise Rejected(f"the path {path[:40]!r}… is too long or too deep")
     return path
 
@@ -125,11 +133,12 @@ def _files(folder: int, before: str, depth: int, *, litter: bool) -> Iterator[tu
 def write_tree(tree: Tree, folder: Path, *, sealed: bool = True) -> None:
     """A new folder with these files, flushed. A file that begins with #! can be run; in a sealed
     one nothing is meant to be written again."""
-    folder.mkdir(mode=0o700, parents=True)
+    make_folder(folder.parent)
+    folder.mkdir(mode=0o700)
     made = {folder}
     for path, content in tree.items():
         target = folder / path
-        target.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
+        make_folder(target.parent)
         made |= {parent for parent in target.parents if folder in parent.parents}
         mode = 0o700 if content.startswith(b"#!") else 0o600
         handle = os.open(target, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW, mode)
@@ -156,12 +165,3 @@ def remove_tree(folder: Path) -> None:
     for each in list(folder.iterdir()):
         remove_tree(each)
     folder.rmdir()
-
-
-def flush_folder(folder: Path) -> None:
-    """Make what happened in it survive a power cut."""
-    handle = os.open(folder, os.O_RDONLY | os.O_DIRECTORY)
-    try:
-        os.fsync(handle)
-    finally:
-        os.close(handle)

@@ -11,7 +11,7 @@ from pathlib import Path
 import msgspec
 from msgspec import Struct
 
-from hermes.skills.pins import whole_file
+from hermes.views.files import make_folder, whole_file
 
 FILE = ".uses.jsonl"
 BYTES_MAX = 64_000  # then the lines become sums
@@ -43,7 +43,7 @@ class UseCounter:
         """A use that cannot be counted is no reason to refuse it."""
         line = msgspec.json.encode(_Line(name=name, at=at, by=by)) + b"\n"
         try:
-            self._folder.mkdir(mode=0o700, parents=True, exist_ok=True)
+            make_folder(self._folder)
             handle = self._opened()
             try:
                 os.write(handle, line)

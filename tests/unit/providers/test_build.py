@@ -20,7 +20,8 @@ ASKED_FOR = (
     "OpenRouter, OpenAI, Anthropic, Nous Portal, NVIDIA NIM, z.ai, Kimi, MiniMax, Xiaomi MiMo, "
     "Hugging Face, Groq, Together, DeepSeek, Mistral, Google, xAI, Ollama, LM Studio, vLLM, custom"
 )
-NETWORKED = {name: entry for name, entry in ENTRIES.items() if entry.protocol != "scripted"}
+OURS = ("scripted", "local")  # no server of somebody else
+NETWORKED = {name: entry for name, entry in ENTRIES.items() if entry.protocol not in OURS}
 BODIES = {"openai": OPENAI, "anthropic": ANTHROPIC}
 
 
@@ -85,7 +86,7 @@ def test_a_missing_key_names_its_variable_and_where_to_get_it(name: str) -> None
 @pytest.mark.parametrize(
     ("given", "words"),
     [
-        (ModelSettings(), "model.provider: no provider is chosen"),
+        (ModelSettings(), "model.provider: no model is set up"),
         (ModelSettings(provider="opnrouter"), "Did you mean openrouter?"),
         (ModelSettings(provider="zzzz"), "Known ones: openrouter, openai"),
         (ModelSettings(provider="custom", name="m"), "model.base_url: "),

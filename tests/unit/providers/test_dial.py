@@ -12,8 +12,8 @@ from pathlib import Path
 import pytest
 
 from hermes.core.errors import ProviderRefused, ProviderSilent
+from hermes.egress.faults import Unreachable
 from hermes.providers.build import build
-from hermes.providers.faults import Unreachable
 from hermes.providers.http import Client
 from hermes.providers.settings import ModelSettings
 from tests.unit.providers.asking import ONCE

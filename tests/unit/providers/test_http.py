@@ -7,9 +7,9 @@ from collections.abc import AsyncIterator
 
 import pytest
 
-from hermes.providers.faults import Broken, Closed, Stuck, Unsendable
+from hermes.egress.faults import Broken, Closed, Stuck, Unsendable
+from hermes.egress.response import HEAD_BYTES_MAX, UNREAD_BYTES_MAX, Response
 from hermes.providers.http import Client
-from hermes.providers.response import HEAD_BYTES_MAX, UNREAD_BYTES_MAX, Response
 from tests.unit.providers.servers import DROP, HANG, Play, Server, chunk, head, plain
 
 CHUNKED = head(transfer_encoding="chunked")

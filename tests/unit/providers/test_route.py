@@ -2,7 +2,8 @@
 
 import pytest
 
-from hermes.providers.route import BadURL, Origin, origin, proxy_for, target
+from hermes.egress.origin import BadURL, Origin, origin, target
+from hermes.providers.route import proxy_for
 
 API = Origin(secure=True, host="api.example.com", port=443)
 PROXY = {"https": "http://proxy:3128"}

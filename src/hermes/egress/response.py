@@ -6,7 +6,7 @@ from typing import Final
 
 import httptools
 
-from hermes.providers.faults import Broken, Closed, HttpFailed
+from hermes.egress.faults import Broken, Closed, HttpFailed
 
 HEAD_BYTES_MAX: Final = 64 * 1024  # its trailers and the sizes of chunks count too
 FRAME_BYTES_MAX: Final = 16  # beside each byte of a body: a chunk of one byte takes five

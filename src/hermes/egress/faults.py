@@ -1,4 +1,4 @@
-"""What can go wrong with an HTTP exchange, for the wire to say to a person."""
+"""What can go wrong with an HTTP exchange, for those who asked to say to a person."""
 
 
 class HttpFailed(Exception):
@@ -27,3 +27,11 @@ class Broken(HttpFailed):
 
 class Closed(Broken):
     """The connection ended before a byte of the answer had come."""
+
+
+class Blocked(HttpFailed):
+    """Not a place that a URL from outside may lead to. Nothing was sent there."""
+
+
+class TooMuch(HttpFailed):
+    """More bytes, more redirects or more time than one page may take."""

@@ -29,6 +29,11 @@ def neutral(text: str) -> str:
     return _UNSEEN.sub(ODD, _LINE_END.sub("\n", text).replace(_EMOJI_STYLE, ""))
 
 
+def bared(text: str) -> tuple[str, int]:
+    """The text without what cannot be seen, and how many characters that were."""
+    return _UNSEEN.subn("", _LINE_END.sub("\n", text).replace(_EMOJI_STYLE, ""))
+
+
 def name(text: str) -> str:
     """A path or another name from outside, in quotes, on one line, not too long."""
     shown = neutral(text).replace("\n", ODD).replace("\t", ODD)

@@ -1,0 +1,74 @@
+"""Where a URL leads: the server, and what is asked of it. Pure."""
+
+import functools
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Final
+from urllib.parse import SplitResult, quote, urlsplit
+
+PORTS: Final[Mapping[str, int]] = {"http": 80, "https": 443}
+_PATH_MARKS: Final = "/%:@!$&'()*+,;=-._~"
+
+
+class BadURL(ValueError):
+    """It leads nowhere. The text says why and does not repeat the URL."""
+
+
+@dataclass(frozen=True)
+class Origin:
+    """A server."""
+
+    secure: bool
+    host: str  # ASCII; an IPv6 address without brackets
+    port: int
+
+    @property
+    def place(self) -> str:
+        """host:port, as a proxy is told."""
+        return f"[{self.host}]:{self.port}" if ":" in self.host else f"{self.host}:{self.port}"
+
+    @property
+    def authority(self) -> str:
+        """As the header `host` says it: the usual port is left out."""
+        usual = PORTS["https" if self.secure else "http"]
+        return self.place.removesuffix(f":{usual}") if self.port == usual else self.place
+
+
+def origin(url: str) -> Origin:
+    """Raises BadURL, also for a name and password in it: they would end up in logs."""
+    parts = split(url)
+    if parts.username is not None or parts.password is not None:
+        raise BadURL("a URL with a name or a password in it")
+    return origin_of(parts)
+
+
+@functools.lru_cache(maxsize=64)
+def target(url: str) -> str:
+    """What follows the server: path and query, as a request line takes them."""
+    parts = split(url)
+    path = quote(parts.path or "/", safe=_PATH_MARKS)
+    return f"{path}?{quote(parts.query, safe=_PATH_MARKS + '?')}" if parts.query else path
+
+
+def split(url: str) -> SplitResult:
+    if any(letter < " " or letter == "\x7f" for letter in url):
+        raise BadURL("a URL with control characters")
+    try:
+        return urlsplit(url.strip())
+    except ValueError as wrong:
+        raise BadURL("no URL") from wrong
+
+
+def origin_of(parts: SplitResult) -> Origin:
+    if parts.scheme not in PORTS:
+        raise BadURL("a URL that starts with neither http:// nor https://")
+    try:
+        host = parts.hostname or ""
+        host = host if host.isascii() else host.encode("idna").decode("ascii")
+        port = PORTS[parts.scheme] if parts.port is None else parts.port
+    except ValueError as wrong:  # also UnicodeError
+        raise BadURL("a URL with a wrong host or port") from wrong
+    if not host or port == 0 or re.search(r"[^\w.:%~-]", host):
+        raise BadURL("a URL with a wrong host or port")
+    return Origin(parts.scheme == "https", host, port)

@@ -1,0 +1,203 @@
+"""May a URL that somebody else wrote be followed? The URL alone, then each address of its name.
+
+Pure. One parser reads a URL, and what it read is what gets connected to, so no second parser can
+see another host in it. Whatever has two readings is refused.
+"""
+
+import contextlib
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass
+from ipaddress import IPv4Address, IPv6Address, ip_address, ip_network
+from typing import Final
+
+from hermes.core.errors import Misconfigured
+from hermes.egress.addresses import (
+    CLOUD,
+    MADE_UP,
+    PRIVATE,
+    Address,
+    Network,
+    carried,
+    is_in,
+    is_of_the_world,
+)
+from hermes.egress.faults import Blocked
+from hermes.egress.origin import PORTS, BadURL, Origin, split
+
+URL_CHARS_MAX: Final = 4_000
+NAME_CHARS_MAX: Final = 253
+ANSWERS_MAX: Final = 64
+WEB_PORTS: Final = frozenset({80, 443, 8080, 8443})
+OWNER: Final = "Where that is meant, the owner adds it to network.allow"
+# Names that mean this machine or this house, wherever they are asked for.
+_HERE: Final = frozenset(
+    (
+        *("localhost", "localdomain", "local", "internal", "intranet", "lan", "home", "corp"),
+        *("private", "arpa", "onion", "alt"),
+    )
+)
+_NETLOC: Final = re.compile(
+    r"(?:\[(?P<six>[0-9a-f:.]+)\]|(?P<name>[^\[\]:@%/?#]+))(?::(?P<port>[0-9]{0,5}))?"
+)
+_LABEL: Final = re.compile(r"[a-z0-9_](?:[a-z0-9_-]{0,61}[a-z0-9_])?")
+_NUMBER: Final = re.compile(r"[0-9]+|0x[0-9a-f]*")
+_UNCLEAR: Final = re.compile(
+    r"[\s\\\x00-\x20\x7f-\xa0\xad\u034f\u061c\u115f\u1160\u17b4\u17b5\u180b-\u180f\u200b-\u200f"
+    r"\u2028-\u202e\u2060-\u206f\u3164\ufe00-\ufe0f\ufeff\uffa0\ufff0-\uffff\ud800-\udfff"
+    r"\U000e0000-\U000e0fff]"
+)
+_TWO_READINGS: Final = re.compile("[\u00df\u03c2\u1e9e]")  # the rules of 2003 and 2008 differ here
+_ENTRY: Final = re.compile(r"(?P<host>\[[0-9a-f:.]+\]|[^:\s\[\]]+)(?::(?P<port>[0-9]{1,5}))?")
+
+
+@dataclass(frozen=True)
+class Opening:
+    """An entry of `network.allow`: a name or a range of addresses, perhaps for one port."""
+
+    name: str = ""
+    network: Network | None = None
+    port: int | None = None
+
+    def names(self, server: Origin, address: Address | None) -> bool:
+        """`address` is what the URL spells, where it spells one."""
+        if self.network is None:
+            return server.host == self.name
+        if address is None or not is_in(address, (self.network,)):
+            return False
+        return self.network.num_addresses == 1 or not is_in(address, CLOUD)
+
+
+def openings(entries: Sequence[str]) -> tuple[Opening, ...]:
+    """Raises Misconfigured."""
+    return tuple(_opening(entry) for entry in entries)
+
+
+def _opening(entry: str) -> Opening:
+    text = entry.strip().lower()
+    try:
+        return Opening(network=ip_network(text))
+    except ValueError:
+        found = _ENTRY.fullmatch(text)
+    port = int(found["port"]) if found and found["port"] else None
+    if found and (port is None or 0 < port < 2**16):
+        with contextlib.suppress(Blocked):
+            host = _host(found["host"])
+            address = _spelled(host)
+            network = None if address is None else ip_network(address)
+            return Opening(name="" if network else host, network=network, port=port)
+    problem = f"{entry[:80]!r} is neither a host nor a range of addresses"
+    fix = "Write wiki.example, wiki.example:3000, 10.0.0.5 or 10.0.0.0/24"
+    raise Misconfigured("network.allow", problem, fix)
+
+
+@dataclass(frozen=True)
+class Rules:
+    """`may_enter`: do the openings count? Not for a redirect that comes from the world."""
+
+    openings: tuple[Opening, ...] = ()
+    may_enter: bool = True
+
+    def server(self, url: str) -> Origin:
+        """Where it leads, as far as the URL says. Raises Blocked."""
+        if len(url) > URL_CHARS_MAX:
+            raise Blocked(f"a URL of more than {URL_CHARS_MAX:,} characters")
+        if _UNCLEAR.search(url):
+            raise Blocked("a URL with spaces, backslashes or characters that cannot be seen")
+        try:
+            parts = split(url)
+        except BadURL as bad:
+            raise Blocked(str(bad)) from bad
+        if parts.scheme not in PORTS:
+            raise Blocked("a URL that starts with neither http:// nor https://")
+        if "@" in parts.netloc:
+            raise Blocked("a URL with a name or a password in it")
+        found = _NETLOC.fullmatch(parts.netloc.lower())
+        if found is None:
+            raise Blocked("a URL with a wrong host or port")
+        port = int(found["port"]) if found["port"] else PORTS[parts.scheme]
+        server = Origin(parts.scheme == "https", _host(found["six"] or found["name"]), port)
+        self._demand_usual(server)
+        return server
+
+    def is_inside(self, server: Origin) -> bool:
+        """Does an opening name it? What is there is nobody's but the owner's."""
+        address = _spelled(server.host)
+        return self.may_enter and any(
+            opening.names(server, address)
+            for opening in self.openings
+            if opening.port in (None, server.port)
+        )
+
+    def reachable(self, server: Origin, answers: Sequence[str]) -> tuple[Address, ...]:
+        """Where to connect. Raises Blocked unless every single answer may be connected to."""
+        if not answers or len(answers) > ANSWERS_MAX:
+            raise Blocked(f"{server.host} has no address, or more than {ANSWERS_MAX}")
+        try:
+            found = tuple(ip_address(answer) for answer in answers)
+        except ValueError as wrong:
+            raise Blocked(f"{server.host} has an address that is none") from wrong
+        inside = self.is_inside(server)
+        for address in found:
+            if not (is_of_the_world(address) or self._opens(server, address, inside)):
+                raise Blocked(f"{server.host} is no place of the public internet. {OWNER}")
+        return found
+
+    def _demand_usual(self, server: Origin) -> None:
+        """Ports of the web, and names that can be somebody's in the world."""
+        address = _spelled(server.host)
+        exact = self.may_enter and any(
+            opening.port == server.port and opening.names(server, address)
+            for opening in self.openings
+        )
+        if server.port not in WEB_PORTS and not exact:
+            usual = ", ".join(str(port) for port in sorted(WEB_PORTS))
+            raise Blocked(f"port {server.port} is none of the web's ({usual}). {OWNER}")
+        last = server.host.rpartition(".")[2]
+        lone = last in _HERE or "." not in server.host
+        if address is None and lone and not self.is_inside(server):
+            raise Blocked(f"{server.host} is a name of this machine or network. {OWNER}")
+
+    def _opens(self, server: Origin, address: Address, inside: bool) -> bool:
+        through = carried(address)
+        if through != address and not is_of_the_world(through):
+            return False
+        if _spelled(server.host) is not None:
+            return inside
+        if inside and is_in(address, PRIVATE) and not is_in(address, CLOUD):
+            return True
+        made_up = [each.network for each in self.openings if each.network is not None]
+        return is_in(address, MADE_UP) and is_in(address, made_up)
+
+
+def _host(text: str) -> str:
+    """As it is asked for and connected to. Raises Blocked."""
+    text = text.strip("[]")
+    if ":" in text:
+        try:
+            return str(IPv6Address(text))
+        except ValueError as wrong:
+            raise Blocked("a URL with a wrong address") from wrong
+    if _TWO_READINGS.search(text):
+        raise Blocked("a host with letters that are read in two ways; write its xn-- form")
+    try:
+        name = text.lower() if text.isascii() else text.encode("idna").decode("ascii").lower()
+    except UnicodeError as wrong:
+        raise Blocked("a host that is no name; write its xn-- form") from wrong
+    name = name.removesuffix(".")
+    labels = name.split(".")
+    if len(name) > NAME_CHARS_MAX or not all(_LABEL.fullmatch(label) for label in labels):
+        raise Blocked("a URL with a wrong host")
+    if _NUMBER.fullmatch(labels[-1]):
+        try:
+            return str(IPv4Address(name))
+        except ValueError as wrong:
+            raise Blocked("an address in an unusual spelling; write four numbers") from wrong
+    return name
+
+
+def _spelled(host: str) -> Address | None:
+    try:
+        return ip_address(host)
+    except ValueError:
+        return None
