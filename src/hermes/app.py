@@ -22,7 +22,8 @@ from hermes.core.store import MediaShelf, Store
 from hermes.engine import LEASE_S, Parts, build, new_id, serving
 from hermes.gateway.serve import Serving
 from hermes.gateway.service import Gateway
-from hermes.platforms import Platforms, platforms_of
+from hermes.platforms import Platforms, platforms_of, sandbox_of
+from hermes.views.sandbox import profile_of
 
 if TYPE_CHECKING:
     from hermes.channels.local.client import Attached
@@ -106,16 +107,26 @@ async def _parts(
     from hermes.equipment import equipment
     from hermes.memory.nudge import Unsaid
     from hermes.models import Models
+    from hermes.secrets.live import sink_of
+    from hermes.secrets.process import no_dumps
     from hermes.stores.media import FileShelf
     from hermes.terminals.local import LocalTerminal
+    from hermes.terminals.sandbox.proxy import granted
 
+    no_dumps()
     models = Models(settings)
     environ = {**os.environ, "HERMES_HOME": str(home)}
     if platforms.inside:
         environ[INSIDE] = platforms.inside
-    terminal = LocalTerminal(home / "calls", environ=environ)
+    hosts = settings.terminal.allow_hosts
+    terminal = LocalTerminal(
+        home / "calls",
+        environ=environ,
+        sandbox=sandbox_of(home, settings, workdir, environ),
+        usual=profile_of(settings.terminal.sandbox, hosts),
+    )
     equipped = equipment(home, settings, platforms, terminal, workdir)
-    async with store_only(home, settings) as store:
+    async with store_only(home, settings) as store, granted(home, hosts):
         for call in await terminal.strays():
             if await _is_over(store, call):
                 await terminal.stop(call, "stopped")
@@ -130,7 +141,12 @@ async def _parts(
                 skills=equipped.shelf,
                 channels=(*platforms.channels, Unsaid()),
                 screens=platforms.screens,
-                allowed=platforms.allowed,
+                role=platforms.role,
+                sink=sink_of(home, settings),
+                profile=profile_of(settings.terminal.sandbox, hosts),
+                mode=settings.approvals.mode,
+                answer_s=settings.approvals.answer_s,
+                strangers=settings.people.strangers,
                 media=FileShelf(home / "media"),
                 compose=equipped.prompts.prompt,
                 commands={**equipped.commands, **cost_commands(settings, models.window)},
@@ -180,15 +196,27 @@ async def _open_store(home: Path, settings: "Settings") -> Store:
     if url == "sqlite":
         from hermes.stores.sqlite import open_sqlite
 
-        return await open_sqlite(home / "hermes.db", clock=time.time, lease_s=LEASE_S)
+        return await open_sqlite(
+            home / "hermes.db",
+            clock=time.time,
+            lease_s=LEASE_S,
+            audit_key=_audit_key(home, settings),
+        )
     if url.startswith(("postgresql://", "postgres://")):
         try:
             from hermes.stores.postgres import open_postgres
         except ModuleNotFoundError as missing:
             fix = "Install it: pip install 'hermes[postgres]'"
             raise Misconfigured("store.url", f"needs the package {missing.name}", fix) from missing
-        return await open_postgres(url, clock=time.time, lease_s=LEASE_S)
+        key = _audit_key(home, settings)
+        return await open_postgres(url, clock=time.time, lease_s=LEASE_S, audit_key=key)
     raise Misconfigured("store.url", f"{url!r} is unknown", "Use sqlite or postgresql://…")
+
+
+def _audit_key(home: Path, settings: "Settings") -> bytes:
+    from hermes.stores.audit_key import audit_key
+
+    return audit_key(home, settings.secrets.get("HERMES_AUDIT_KEY", ""))
 
 
 def _text_of(file: Path) -> str:

@@ -4,6 +4,7 @@ Part of the composition root. What the parts are made of is the business of app.
 """
 
 import os
+import secrets
 import time
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -11,13 +12,18 @@ from typing import Literal
 
 from hermes import __version__
 from hermes.agent.loop import Agent
+from hermes.agent.permit import Permit
 from hermes.agent.prompt import Prompt, Sources, compose, parts_of
+from hermes.agent.question import Asker
 from hermes.commands.chat import chat_commands
 from hermes.commands.skills import declared, live_busy, live_commands
 from hermes.core.budget import Budgets, Limits
 from hermes.core.channel import Channel, Command, Ear, Screen
+from hermes.core.grants import Profile
 from hermes.core.ids import NodeId
-from hermes.core.messages import Address, Call, Effect, Origin, Usage
+from hermes.core.messages import Call, Effect, Usage
+from hermes.core.people import Role, Sender
+from hermes.core.policy import Mode
 from hermes.core.ports import Provider, Tool
 from hermes.core.rules import BusyMode, ResumeRules, Rules
 from hermes.core.session import Session
@@ -32,12 +38,16 @@ from hermes.gateway.live import Hub
 from hermes.gateway.mirror import Mirror
 from hermes.gateway.pace import Pace
 from hermes.gateway.plan import Planner
+from hermes.gateway.porter import Porter, Strangers
 from hermes.gateway.present import Present
 from hermes.gateway.purse import Purse
 from hermes.gateway.serve import Serving
 from hermes.gateway.service import Gateway
+from hermes.gateway.standing import Standing
 from hermes.gateway.worker import Worker
 from hermes.providers.repair import repaired
+from hermes.secrets.journal import clean_inbound, cleaned, veiled
+from hermes.secrets.live import Sink
 from hermes.summaries.notes import NoteTaker
 from hermes.views.skills import SkillShelf
 
@@ -63,9 +73,14 @@ class Parts:
     screens: Mapping[str, Screen] = field(default_factory=dict)
     chosen: Callable[[str], Provider] | None = None  # the model of a name; None: there is but one
     choose: Callable[[str], str] = lambda name: name  # what a person calls it: its name
-    allowed: Callable[[Address, str], bool] = lambda _address, _sender: True
+    role: Callable[[Sender], Role] = lambda _sender: Role.OWNER  # by what a setting says
+    profile: Profile = "host"  # of the box that commands run in
+    mode: Mode = "allow"  # what becomes of a call that the policy would ask about
+    answer_s: float = 24 * 3600.0  # how long a question waits
+    strangers: Strangers = "invite"
+    sink: Sink = field(default_factory=Sink)  # takes secrets out of what is kept or shown
     emit: Emit = lambda _signal: None
-    compose: Callable[[Session], Awaitable[Prompt]] | None = None  # a conversation's prompt
+    compose: Callable[[Session, bool], Awaitable[Prompt]] | None = None  # a conversation's prompt
     commands: Mapping[str, Sequence[Command]] = field(default_factory=dict)  # more, by heading
     skills: SkillShelf | None = None
     small: Callable[[], Provider] | None = None  # the model for small things; None: the first
@@ -121,12 +136,13 @@ def build(parts: Parts) -> Gateway:
         pauses_s={manifest.name: manifest.pause_s for manifest in manifests},
     )
     purse = _purse(parts)
+    standing = Standing(trust=parts.store.trust, configured=parts.role)
+    permit = _permit(parts, standing)
     present.ledger = purse.ledger
     intake = Intake(
         journal=parts.store.journal,
-        allowed=lambda inbound: _is_allowed(
-            parts, inbound.origin, inbound.address, inbound.sender.id
-        ),
+        clean=lambda inbound: clean_inbound(inbound, parts.sink),
+        role=standing.latest,
         new_id=new_id,
         emit=hub.emit,
         node=node,
@@ -136,10 +152,16 @@ def build(parts: Parts) -> Gateway:
         intake=intake,
         worker=Worker(
             journal=parts.store.journal,
-            agent=_agent(parts),
+            agent=_agent(parts, permit),
             planner=Planner(
-                rules=_rules(parts, fixed), commands=commands, present=present, new_id=new_id
+                rules=_rules(parts, fixed, permit),
+                commands=commands,
+                present=present,
+                new_id=new_id,
             ),
+            standing=standing,
+            clean=lambda event: cleaned(event, parts.sink),
+            veil=lambda watch: veiled(watch, parts.sink),
             emit=hub.emit,
             node=node,
             spend=purse.charge,
@@ -161,6 +183,7 @@ def build(parts: Parts) -> Gateway:
         hub=hub,
         present=present,
         purse=purse,
+        standing=standing,
     )
 
 
@@ -173,7 +196,18 @@ def _purse(parts: Parts) -> Purse:
     )
 
 
-def _rules(parts: Parts, commands: Mapping[str, Command]) -> Rules:
+def _permit(parts: Parts, standing: Standing) -> Permit:
+    return Permit(
+        tools={tool.spec.name: tool for tool in parts.tools},
+        role=standing.role,
+        grants=lambda: standing.register.grants,
+        clock=parts.clock,
+        profile=parts.profile,
+        mode=parts.mode,
+    )
+
+
+def _rules(parts: Parts, commands: Mapping[str, Command], permit: Permit) -> Rules:
     tools = {tool.spec.name: tool for tool in parts.tools}
     manifests = [channel.manifest for channel in parts.channels]
     return Rules(
@@ -184,6 +218,9 @@ def _rules(parts: Parts, commands: Mapping[str, Command]) -> Rules:
         ),
         effect=lambda call: _effect(tools, call),
         recovers=frozenset(name for name, tool in tools.items() if tool.seek is not None),
+        verdict=permit.verdict,
+        role=permit.role,
+        box=permit.box,
         limits=parts.limits,
         budgets=parts.budgets,
         resume=parts.resume,
@@ -191,12 +228,11 @@ def _rules(parts: Parts, commands: Mapping[str, Command]) -> Rules:
         tells=frozenset(manifest.name for manifest in manifests if manifest.tells_waiting),
         window=lambda session: parts.window(session.facts.get("model", "")),
         full_at=parts.full_at,
-        allowed=lambda turn: _is_allowed(parts, turn.origin, turn.address, turn.sender),
     )
 
 
-def _agent(parts: Parts) -> Agent:
-    async def plain(session: Session) -> Prompt:
+def _agent(parts: Parts, permit: Permit) -> Agent:
+    async def plain(session: Session, _owners: bool) -> Prompt:
         instructions = session.facts.get("instructions", "")
         return Prompt(compose(parts_of(Sources(instructions=instructions))))
 
@@ -211,13 +247,17 @@ def _agent(parts: Parts) -> Agent:
         window=lambda session: parts.window(session.facts.get("model", "")),
         compactor=NoteTaker(keep=parts.keep, clock=parts.clock),
         media=parts.media,
+        permit=permit,
+        asker=Asker(
+            tools=permit.tools,
+            permit=permit,
+            homes=parts.store.library.homes,
+            answer_s=parts.answer_s,
+            new_id=lambda: secrets.token_hex(16),
+            clock=parts.clock,
+        ),
         clock=parts.clock,
     )
-
-
-def _is_allowed(parts: Parts, origin: Origin, address: Address, sender: str) -> bool:
-    """What is not said by a person comes from where the owner has let it in."""
-    return origin != "person" or parts.allowed(address, sender)
 
 
 def serving(
@@ -238,6 +278,14 @@ def serving(
             pace=engine.delivery.pace,
             clock=parts.clock,
             is_sure=engine.is_sure,
+        ),
+        porter=Porter(
+            standing=engine.standing,
+            strangers=parts.strangers,
+            homes=parts.store.library.homes,
+            accept=engine.accept,
+            new_id=new_id,
+            clock=parts.clock,
         ),
         manifests=manifests,
         media=parts.media,

@@ -16,6 +16,8 @@ from hermes.commands.skills import skills_command
 from hermes.core.channel import Command, Ear
 from hermes.core.errors import Misconfigured, Rejected
 from hermes.core.ports import Tool
+from hermes.egress.client import Fetcher
+from hermes.egress.rules import Rules, openings
 from hermes.memory.files import FileMemories
 from hermes.memory.mirror import Mirror, MirroredMemories
 from hermes.memory.nudge import Nudges, Pace
@@ -23,13 +25,16 @@ from hermes.memory.tool import memory_tool
 from hermes.platforms import Platforms, platforms_of
 from hermes.prompts import Prompts, Setting
 from hermes.settings import Settings
+from hermes.settings.toolsets import offered
 from hermes.skills.index import index_part
+from hermes.skills.remote import DOWNLOADS, Remote
 from hermes.skills.shelf import Shelf
 from hermes.skills.tools import skill_tools
 from hermes.terminals.local import LocalTerminal
 from hermes.tools.defaults import default_tools
 from hermes.tools.shell_paths import Place
 from hermes.tools.shell_verdict import judge
+from hermes.tools.web import web_extract_tool
 from hermes.views.memory import Memories
 from hermes.views.terminal import Terminal
 
@@ -56,12 +61,17 @@ def equipment(
         settings=settings,
         workdir=where,
         hints={channel.manifest.name: channel.manifest.hints for channel in platforms.channels},
-        given=lambda: (*remembered(), index_part(shelf.rows())),
+        given=lambda owners: (*(remembered() if owners else ()), index_part(shelf.rows())),
         clock=time.time,
     )
     tools = default_tools(
-        terminal, workdir=where, home=str(Path.home()), timeout_s=settings.terminal.timeout_s
+        terminal,
+        workdir=where,
+        home=str(Path.home()),
+        guarded=(str(home.absolute()),),
+        timeout_s=settings.terminal.timeout_s,
     )
+    tools = (*tools, web_extract_tool(Fetcher(Rules(openings(settings.network.allow)))))
     if settings.memory.enabled:
         tools = (*tools, memory_tool(memories))
     tools = (*tools, *skill_tools(shelf, agent_writes=settings.skills.agent_writes))
@@ -101,7 +111,11 @@ def memories_of(home: Path, settings: Settings) -> Memories:
 
 def skill_shelf(home: Path, settings: Settings, environ: Mapping[str, str]) -> Shelf:
     return Shelf(
-        home / "skills", environ=environ, clock=time.time, disabled=settings.skills.disabled
+        home / "skills",
+        environ=environ,
+        clock=time.time,
+        disabled=settings.skills.disabled,
+        remote=Remote(Fetcher(Rules(openings(settings.network.allow)), limits=DOWNLOADS)),
     )
 
 
@@ -138,7 +152,8 @@ async def prompt_parts(home: Path, settings: Settings, workdir: Path, platform: 
             raise Rejected(f"{platform!r} is not set up here. There are: {', '.join(names)}")
         made = equipment(home, settings, platforms, terminal, workdir)
         parts, labels = made.prompts.parts(Setting(platform=platform, workdir=made.workdir))
-        specs = tuple(tool.spec for tool in made.tools)
+        every = (tool.spec for tool in made.tools)
+        specs = tuple(spec for spec in every if offered(settings.tools, spec.name, platform))
         return Overhead(parts=parts, tools=specs, labels=labels)
     finally:
         for close in (*platforms.closing, terminal.close):

@@ -35,6 +35,7 @@ class Setting(Struct, frozen=True, kw_only=True):
     workdir: str
     personality: str = ""  # a name; "": the default
     instructions: str = ""
+    owners: bool = True  # nobody but the owner reads along
 
 
 class Latest(Struct, frozen=True):
@@ -56,11 +57,11 @@ class Prompts:
         settings: Settings,
         workdir: str,
         hints: Mapping[str, str],
-        given: Callable[[], tuple[PromptPart, ...]],
+        given: Callable[[bool], tuple[PromptPart, ...]],
         clock: Callable[[], float],
     ) -> None:
-        """`hints` are by platform; `given` are memory and skills; `workdir` is where a session is
-        that has not gone elsewhere. Raises Misconfigured."""
+        """`hints` are by platform; `given` are skills and, for the owner alone, memory; `workdir`
+        is where a session is that has not gone elsewhere. Raises Misconfigured."""
         self.personalities = personalities(settings.agent.personalities)
         self.default = checked_default(settings.agent.personality, self.personalities)
         self._trusted = trusted_folders(settings.agent.trusted_dirs, user_home)
@@ -72,15 +73,16 @@ class Prompts:
         self._clock = clock
         self._latest: dict[Setting, Latest] = {}
 
-    async def prompt(self, session: Session) -> Prompt:
-        """For the conversation that begins there now. Many may begin at once: what was read just
-        now, and has not changed, is not read again."""
+    async def prompt(self, session: Session, owners: bool) -> Prompt:
+        """For the conversation that begins there now; `owners`: nobody else reads along. Many may
+        begin at once: what was read just now, and has not changed, is not read again."""
         turn = session.turn
         setting = Setting(
             platform=turn.address.platform if turn is not None else session.key.split(":")[2],
             workdir=session.facts.get("workdir", "") or self._workdir,
             personality=session.facts.get("personality", ""),
             instructions=session.facts.get("instructions", ""),
+            owners=owners,
         )
         now, stand = time.monotonic(), self._stand(setting)
         latest = self._latest.get(setting)
@@ -107,7 +109,7 @@ class Prompts:
         sources = Sources(
             soul=_soul(self._home / SOUL),
             personality=chosen(setting.personality, self.default, self.personalities),
-            given=self._given(),
+            given=self._given(setting.owners),
             context=files.text,
             hints=self._hints.get(setting.platform, ""),
             conversation=here.text,

@@ -10,10 +10,12 @@ import asyncio
 import json
 import sys
 from collections.abc import Awaitable, Callable, Mapping
+from itertools import count
 
 from hermes.core.errors import HermesError
 from hermes.core.ids import NodeId, ReplyId
 from hermes.core.store import Store
+from tests.contract.approvals import invite, known
 from tests.contract.places import (
     Owner,
     beat,
@@ -55,6 +57,9 @@ class Child:
             ),
             "wake": self.store.nodes.wake,
             "flood": self.flood,
+            "redeem": self.redeem,
+            "invite": lambda digest: self.store.trust.invite(invite(digest)),
+            "let_in": self.let_in,
         }
 
     async def join(self, node: str, seat: str = "") -> None:
@@ -72,6 +77,16 @@ class Child:
     async def accept(self, number: int, chat: str) -> bool:
         accepted = await self.store.journal.accept(message(number, chat), opens=conversation(chat))
         return accepted.fresh
+
+    async def redeem(self, digest: str, person: str) -> str | None:
+        let_in = await self.store.trust.redeem(digest, known(person))
+        return None if let_in is None else let_in.id
+
+    async def let_in(self, first: int) -> None:
+        """Invites and redeems without end; each person is said once they are let in."""
+        for number in count(first):
+            await self.store.trust.invite(invite(f"i{number}"))
+            say(await self.redeem(f"i{number}", f"p{number}"))
 
     async def flood(self, chat: str) -> None:
         """Notes without end; each is said on the output once it is durable."""

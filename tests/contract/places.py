@@ -20,16 +20,21 @@ from hermes.stores.sqlite import open_sqlite
 LEASE_S = 15.0
 BEAT_S = 0.1
 CLOSE_S = 30.0
+KEY = b"of these tests, 32 bytes long :)"  # of the audit log
 A, B = NodeId("node-a"), NodeId("node-b")
 
 
 async def open_place(
-    name: str, *, clock: Callable[[], float] = time.time, lease_s: float = LEASE_S
+    name: str,
+    *,
+    clock: Callable[[], float] = time.time,
+    lease_s: float = LEASE_S,
+    audit_key: bytes = KEY,
 ) -> Store:
     """By its name alone, so that another process can do the same."""
     if name.startswith("postgresql:"):
-        return await open_postgres(name, clock=clock, lease_s=lease_s)
-    return await open_sqlite(Path(name), clock=clock, lease_s=lease_s)
+        return await open_postgres(name, clock=clock, lease_s=lease_s, audit_key=audit_key)
+    return await open_sqlite(Path(name), clock=clock, lease_s=lease_s, audit_key=audit_key)
 
 
 @dataclass
@@ -40,9 +45,13 @@ class Place:
     opened: list[Store] = field(default_factory=list)
 
     async def open(
-        self, *, clock: Callable[[], float] = time.time, lease_s: float = LEASE_S
+        self,
+        *,
+        clock: Callable[[], float] = time.time,
+        lease_s: float = LEASE_S,
+        audit_key: bytes = KEY,
     ) -> Store:
-        store = await open_place(self.name, clock=clock, lease_s=lease_s)
+        store = await open_place(self.name, clock=clock, lease_s=lease_s, audit_key=audit_key)
         self.opened.append(store)
         return store
 

@@ -89,12 +89,20 @@ class Player:
             case s.AskModel(turn=turn):
                 return (self._answered(session, turn, at),)
             case s.AskPerson(turn=turn, call=call):
-                return (e.QuestionAsked(turn, call.id, self._reply(session), at),)
+                name = self.dice.choice(("", self._id("question")))
+                asked = self._reply(session)
+                until = self.dice.choice((0.0, at + 1))
+                question = e.QuestionAsked(
+                    turn, call.id, asked, at, name, self._text(), expires_at=until
+                )
+                return (question,)
             case s.RunCalls(turn=turn, calls=calls):
                 effects = ((call, TOOLS[call.tool]) for call in calls)
                 return tuple(e.CallStarted(turn, c.id, effect, epoch, at) for c, effect in effects)
             case s.SettleCall(turn=turn, call=call) | s.SeekCall(turn=turn, call=call):
                 return (self._ended(turn, call.id, Outcome.UNKNOWN, at),)
+            case s.LetExpire(turn=turn, call=id_):
+                return (e.QuestionAnswered(turn, id_, False, epoch, at),)
             case s.RefuseCall(turn=turn, call=call):
                 return (self._ended(turn, call.id, Outcome.DENIED, at),)
             case s.Wait():
@@ -143,7 +151,8 @@ class Player:
     def _answer(self, phase: Asking, epoch: int, at: float) -> e.QuestionAnswered:
         granted = self.dice.random() < 0.5
         text = self.dice.choice(("", self._text()))
-        return e.QuestionAnswered(phase.turn.id, phase.call, granted, epoch, at, text)
+        by = self.dice.choice(("", "telegram:ann\0"))
+        return e.QuestionAnswered(phase.turn.id, phase.call, granted, epoch, at, text, by)
 
     def _ended(self, turn: TurnId, call: CallId, outcome: Outcome, at: float) -> e.CallEnded:
         facts = self.dice.choice(({}, {"cwd": self._text()}))

@@ -139,7 +139,11 @@ async def test_random_histories_are_the_same_after_a_rebuild(store: Store) -> No
     before = await store.library.sessions(limit=99)
     counts = await store.library.counts()
     found = await hits(store, "owl", limit=999)
+    questions = await store.library.questions(limit=999)
+    assert len({row.state for row in questions}) >= 3
     await store.library.rebuild()
+    assert await store.library.questions(limit=999) == questions
+    assert await store.audit.check(await store.audit.heads()) == []
     assert await store.library.sessions(limit=99) == before
     assert await store.library.counts() == counts
     again = await hits(store, "owl", limit=999)

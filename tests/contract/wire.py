@@ -17,14 +17,18 @@ class Wire:
         parts = urlsplit(url)
         self._server = Path(parse_qs(parts.query)["host"][0]) / SOCKET
         self._here = folder / SOCKET
-        self._cutting = False
+        self._cutting = 0  # at the so many-th request from now
         self._links: set[asyncio.Task[None]] = set()
         self._sides: list[asyncio.StreamWriter] = []
         self.url = f"postgresql://{parts.netloc}{parts.path}?host={folder}"
         self.cuts = 0
 
     def cut_after_next(self) -> None:
-        self._cutting = True
+        self._cutting = 1
+
+    def cut_after(self, requests: int) -> None:
+        """So many go through and are answered; the next one goes through, and no answer."""
+        self._cutting = requests + 1
 
     @contextlib.asynccontextmanager
     async def up(self) -> AsyncIterator["Wire"]:
@@ -67,7 +71,7 @@ class Wire:
         answers: "asyncio.Task[None]",
     ) -> None:
         while chunk := await near.read(1 << 20):
-            cut, self._cutting = self._cutting, False
+            cut, self._cutting = self._cutting == 1, max(self._cutting - 1, 0)
             if cut:
                 self.cuts += 1
                 answers.cancel()

@@ -12,11 +12,13 @@ import msgspec
 
 from hermes.core.channel import Channel, ChannelState, ChannelStatus, Door, Ear
 from hermes.core.messages import Call, Media
+from hermes.core.people import Role, Sender
 from hermes.core.ports import Answer, Provider, Request, Tool
 from hermes.core.rules import Allow, Verdict
 from hermes.core.session import Session
 from hermes.core.store import Store
 from hermes.engine import Parts, build, commands_of, new_id
+from hermes.gateway.porter import Porter, Strangers
 from hermes.gateway.service import Gateway
 from hermes.providers.scripted import Scripted
 from hermes.stores.media import FileShelf
@@ -62,6 +64,8 @@ async def house(
     *,
     tools: Sequence[Tool] = (),
     verdict: Callable[[Session, Call], Verdict] = lambda _session, _call: Allow(),
+    role: Callable[[Sender], Role] = lambda _sender: Role.OWNER,
+    strangers: Strangers = "invite",
 ) -> AsyncIterator[House]:
     """The channel listens, and what it accepts is worked on, until the block ends."""
     store = await open_sqlite(home / "hermes.db", clock=time.time)
@@ -71,8 +75,17 @@ async def house(
         tools=tools,
         channels=[channel],
         media=FileShelf(home / "media"),
+        role=role,
     )
     gateway = build(parts)
+    porter = Porter(
+        standing=gateway.standing,
+        strangers=strangers,
+        homes=store.library.homes,
+        accept=gateway.accept,
+        new_id=new_id,
+        clock=time.time,
+    )
     planner = gateway.worker.planner
     rules = msgspec.structs.replace(planner.rules, verdict=verdict)
     gateway.worker = replace(gateway.worker, planner=replace(planner, rules=rules))
@@ -86,6 +99,8 @@ async def house(
 
     door = Door(
         accept=gateway.accept,
+        role=gateway.standing.latest,
+        knock=porter.knock,
         deliver=gateway.deliver,
         watch=gateway.hub.watch,
         state=lambda: gateway.present.state,

@@ -56,6 +56,7 @@ class Program:
 
     folder: Path
     environ: dict[str, str] = field(default_factory=dict)
+    packages: list[Path] = field(default_factory=list)  # folders that come before all others
 
     @property
     def home(self) -> Path:
@@ -63,7 +64,8 @@ class Program:
 
     def env(self) -> dict[str, str]:
         kept = {name: os.environ[name] for name in ("PATH", "LANG", "TMPDIR") if name in os.environ}
-        ours = {"HOME": str(self.folder), "HERMES_HOME": str(self.home), "PYTHONPATH": str(SRC)}
+        found = ":".join([*map(str, self.packages), str(SRC)])
+        ours = {"HOME": str(self.folder), "HERMES_HOME": str(self.home), "PYTHONPATH": found}
         return {**kept, **ours, "TERM": "xterm", "PYTHONWARNINGS": "error", **self.environ}
 
     def command(self, *words: str) -> list[str]:
@@ -106,11 +108,13 @@ class Program:
             start_new_session=True,
         )
         os.close(theirs)
-        seen, waiting = "", list(typed)
+        seen, waiting, interrupted = "", list(typed), False
         deadline = time.monotonic() + PATIENCE_S
         try:
             while time.monotonic() < deadline:
                 if not select.select([ours], [], [], 1.0)[0]:
+                    if interrupted:  # a signal just before a read does not end the read
+                        child.send_signal(signal.SIGINT)
                     continue
                 try:
                     piece = os.read(ours, 65536)
@@ -121,6 +125,7 @@ class Program:
                     text = waiting.pop(0)[1]
                     if text == "^C":
                         child.send_signal(signal.SIGINT)
+                        interrupted = True
                     else:
                         os.write(ours, text.encode())
             return Done(child.wait(PATIENCE_S), seen.replace("\r\n", "\n"), "")

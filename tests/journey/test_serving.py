@@ -14,6 +14,7 @@ from tests.doubles.plaza import Plaza
 
 from hermes.core.errors import ChannelBusy, ChannelDown, ChannelRefused
 from hermes.core.ids import chat_key
+from hermes.core.people import Role
 from hermes.core.ports import Answer, Request
 from hermes.core.signals import TextDelta, Watch
 from hermes.engine import Parts, serving
@@ -54,7 +55,7 @@ class Model:
 
 @asynccontextmanager
 async def gateway(
-    home: Path, plaza: Plaza, model: Model, *, boot_text: str = "", allowed: str = ""
+    home: Path, plaza: Plaza, model: Model, *, boot_text: str = "", sent_away: str = ""
 ) -> AsyncIterator[Serving]:
     """One life of it. What is left of it at the end of the block dies."""
     store = await open_sqlite(home / "hermes.db", clock=time.time)
@@ -65,7 +66,7 @@ async def gateway(
         channels=[plaza],
         screens={"plaza": plaza},
         media=FileShelf(home / "media"),
-        allowed=lambda _address, sender: sender != allowed,
+        role=lambda sender: Role.STRANGER if sender.id == sent_away else Role.OWNER,
     )
     serves = serving(parts, ears=[plaza], boot_text=boot_text)
     ready = asyncio.Event()
@@ -226,7 +227,7 @@ async def test_c13_a_turn_of_somebody_who_is_not_welcome_any_more_is_not_resumed
         await plaza.say(1, "hello")
         await model.held.wait()
     model.go.set()
-    async with gateway(tmp_path, plaza, model, allowed="ann"):
+    async with gateway(tmp_path, plaza, model, sent_away="ann"):
         await asyncio.sleep(0.3)
     assert len(model.asked) == 1
 

@@ -12,12 +12,15 @@ import apsw
 
 from hermes.core.errors import HermesError, StoreBusy
 from hermes.core.store import Store
+from hermes.stores.audit_key import OPEN_KEY
+from hermes.stores.sqlite.audit import Chain, SqliteAudit
 from hermes.stores.sqlite.journal import SqliteJournal
 from hermes.stores.sqlite.library import SqliteLibrary
 from hermes.stores.sqlite.nodes import SqliteNodes
 from hermes.stores.sqlite.outbox import SqliteOutbox
 from hermes.stores.sqlite.reader import Reader
 from hermes.stores.sqlite.texts import SqliteTexts
+from hermes.stores.sqlite.trust import SqliteTrust
 from hermes.stores.sqlite.upkeep import SqliteUpkeep
 from hermes.stores.sqlite.writer import Writer
 
@@ -114,12 +117,15 @@ def open_sim(path: Path, clock: Callable[[], float], door: Door) -> SimStore:
     writer = InlineWriter(db)
     reader = InlineReader(db, db, str(path))
     nodes = SqliteNodes(writer, reader, path.parent / "nodes", LEASE_S, clock, clock)
+    chain = Chain(OPEN_KEY)
     store = Store(
-        journal=Faulty(SqliteJournal(writer, reader, nodes, clock), door),
+        journal=Faulty(SqliteJournal(writer, reader, nodes, clock, chain), door),
         nodes=Faulty(nodes, door),
         outbox=Faulty(SqliteOutbox(writer, reader, clock), door),
         library=SqliteLibrary(writer, reader, nodes),
         texts=Faulty(SqliteTexts(writer, reader), door),
+        trust=Faulty(SqliteTrust(writer, reader, nodes.bell, clock, chain), door),
+        audit=Faulty(SqliteAudit(writer, reader, chain), door),
         upkeep=SqliteUpkeep(writer, reader, nodes),
     )
     return SimStore(store, nodes, writer)

@@ -3,7 +3,9 @@
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass
 
+from hermes.agent.permit import Permit
 from hermes.agent.prompt import Prompt
+from hermes.agent.question import CHANGED, Asker
 from hermes.core.channel import Considered
 from hermes.core.errors import (
     ContextOverflow,
@@ -53,12 +55,14 @@ class Agent:
     chosen: Callable[[str], Provider]  # the model that a session was told to use
     repaired: Callable[[RawCall, Mapping[str, ToolSpec]], tuple[str, str, str]]
     tools: Mapping[str, Tool]
-    compose: Callable[[Session], Awaitable[Prompt]]  # what a new conversation is told first
+    compose: Callable[[Session, bool], Awaitable[Prompt]]  # what a new conversation is told first
     texts: Texts
     small: Callable[[], Provider]  # for small things
     window: Callable[[Session], int]  # what the session's model can read; 0: unknown
     compactor: Compactor
     media: MediaShelf
+    permit: Permit
+    asker: Asker
     clock: Callable[[], float]
 
     def specs(self, turn: Turn) -> tuple[ToolSpec, ...]:
@@ -72,7 +76,7 @@ class Agent:
         request needs them."""
         system = await self.texts.text(session.facts.get("prompt", ""))
         request = Request(
-            system=(await self.compose(session)).text if system is None else system,
+            system=(await self.composed(session)).text if system is None else system,
             lines=tuple(lines),
             tools=self.specs(turn),
             blobs=await self._blobs(lines),
@@ -87,6 +91,10 @@ class Agent:
         except (ProviderFailed, Misconfigured) as failure:
             return (self._failed(session, turn, failure),)
         return (self._answered(turn, answer, provider.name),)
+
+    async def composed(self, session: Session) -> Prompt:
+        """With what is the owner's, where nobody else reads along."""
+        return await self.compose(session, self.permit.is_owners(session))
 
     async def keep(self, prompt: Prompt) -> PromptMade:
         """The conversation's prompt: the same bytes from now on, whatever becomes of the files that
@@ -118,6 +126,8 @@ class Agent:
     async def run(self, bench: Bench) -> tuple[Event, ...]:
         """Make the call. Whatever goes wrong in a tool becomes a result that the model reads."""
         tool = self.tools[bench.call.tool]
+        if bench.approved and bench.approved != await self.asker.digest(bench.call, bench.facts):
+            return (self._ended(bench, ToolResult(text=CHANGED, outcome=Outcome.DENIED)),)
         try:
             result = await tool.run(bench)
         except ToolFailed as failure:
@@ -226,7 +236,7 @@ class Agent:
             text=text,
             at=self.clock(),
             facts=result.facts,
-            labels=result.labels,
+            labels=(*result.labels, *self.permit.labels(bench.call, bench.facts)),
             spent=result.spent,
         )
 

@@ -7,6 +7,7 @@ from hermes.commands.words import counted, lasting
 from hermes.core.channel import Command, Desk, Obeyed, Order
 from hermes.core.ids import MAIN_AGENT, MessageId, SessionKey, session_key
 from hermes.core.messages import Inbound
+from hermes.core.people import Role, is_private
 from hermes.core.rules import Busy
 from hermes.core.session import Asking, Session, Turn, ref
 
@@ -45,7 +46,8 @@ def apart(order: Order) -> Inbound:
 
 def _lane(order: Order) -> SessionKey:
     name = sha256(f"{order.session.key}\n{ref(order.inbound)}".encode()).hexdigest()
-    return session_key(BACKGROUND, "dm", name[:NAME_CHARS])
+    kind = "dm" if is_private(order.session.key) else "group"
+    return session_key(BACKGROUND, kind, name[:NAME_CHARS])
 
 
 async def _listed(order: Order, desk: Desk) -> str:
@@ -78,6 +80,7 @@ async def _at_work(order: Order, desk: Desk) -> list[tuple[Session, Turn]]:
 
 BACKGROUND_COMMAND = Command(
     name="/background",
+    least=Role.PAIRED,
     busy=Busy.NOW,
     summary="Work on something beside this conversation; alone it lists, stop ends it",
     look=_background,

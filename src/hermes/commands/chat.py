@@ -8,10 +8,12 @@ from hermes.commands.compress import COMPRESS_COMMAND
 from hermes.commands.conversations import CONVERSATION_COMMANDS
 from hermes.commands.exchanges import EXCHANGE_COMMANDS
 from hermes.commands.overview import overview_commands
+from hermes.commands.people import PEOPLE_COMMANDS
 from hermes.commands.place import place_commands
 from hermes.commands.questions import QUESTION_COMMANDS
 from hermes.commands.turns import turn_commands
 from hermes.core.channel import Command, Obeyed, Order
+from hermes.core.people import Role
 from hermes.core.rules import Busy
 
 Groups = Mapping[str, Sequence[Command]]
@@ -40,12 +42,14 @@ def chat_commands(
         BACKGROUND_COMMAND,
         *QUESTION_COMMANDS,
     )
+    groups["People"] = PEOPLE_COMMANDS
     groups |= {heading: tuple(commands) for heading, commands in (more or {}).items()}
     groups["Hermes"] = (
         *overview_commands(default_model),
         *place_commands(default_model, choose),
         Command(
             name="/help",
+            least=Role.MEMBER,
             busy=Busy.NOW,
             summary="List the commands, or tell about one",
             run=lambda order: _help(order, groups),
@@ -57,7 +61,7 @@ def chat_commands(
 
 def _help(order: Order, groups: Groups) -> Obeyed:
     if not order.argument:
-        return Obeyed(replies=(order.reply("\n".join(_all(groups))),))
+        return Obeyed(replies=(order.reply("\n".join(_all(groups, order.role))),))
     name = "/" + order.argument.split()[0].removeprefix("/").lower()
     commands = (command for some in groups.values() for command in some)
     found = next((command for command in commands if command.name == name), None)
@@ -65,10 +69,10 @@ def _help(order: Order, groups: Groups) -> Obeyed:
     return Obeyed(replies=(order.reply(text),))
 
 
-def _all(groups: Groups) -> Iterator[str]:
+def _all(groups: Groups, role: Role) -> Iterator[str]:
     for heading, commands in groups.items():
-        yield f"{heading}:"
-        yield from (_told(command) for command in commands)
+        own = [_told(command) for command in commands if role <= command.least]
+        yield from (f"{heading}:", *own) if own else ()
     yield MORE
 
 

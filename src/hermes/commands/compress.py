@@ -2,6 +2,7 @@
 
 from hermes.core.channel import Command, Obeyed, Order
 from hermes.core.events import CompactionAsked
+from hermes.core.people import Role
 from hermes.core.rules import Busy
 
 FOCUS_CHARS_MAX = 500
@@ -19,6 +20,7 @@ def _compress(order: Order) -> Obeyed:
 
 COMPRESS_COMMAND = Command(
     name="/compress",
+    least=Role.PAIRED,
     busy=Busy.BETWEEN,
     summary="Sum the conversation up, with most attention to what you name",
     run=_compress,

@@ -8,6 +8,7 @@ from hermes.commands.words import ago, counted, first_words, quoted
 from hermes.core.channel import Command, Desk, Obeyed, Order
 from hermes.core.events import Event, FactSet, SessionReset
 from hermes.core.ids import MAIN_AGENT
+from hermes.core.people import Role
 from hermes.core.recall import marked, scope_of
 from hermes.core.rules import Busy
 from hermes.core.session import Suspended
@@ -158,10 +159,17 @@ def _said(order: Order, text: str) -> Obeyed:
 
 
 CONVERSATION_COMMANDS = (
-    Command(name="/new", busy=Busy.NOW, summary="Begin a new conversation", run=_new),
-    Command(name="/reset", busy=Busy.NOW, summary="The same as /new", run=_new),
+    Command(
+        name="/new",
+        least=Role.MEMBER,
+        busy=Busy.NOW,
+        summary="Begin a new conversation",
+        run=_new,
+    ),
+    Command(name="/reset", least=Role.MEMBER, busy=Busy.NOW, summary="The same as /new", run=_new),
     Command(
         name="/resume",
+        least=Role.PAIRED,
         busy=Busy.NOW,
         summary="Go back to an earlier conversation; alone it lists them",
         look=_resume,
@@ -169,6 +177,7 @@ CONVERSATION_COMMANDS = (
     ),
     Command(
         name="/sessions",
+        least=Role.PAIRED,
         busy=Busy.NOW,
         summary="List the conversations, or search them",
         look=_sessions,
@@ -176,6 +185,7 @@ CONVERSATION_COMMANDS = (
     ),
     Command(
         name="/title",
+        least=Role.PAIRED,
         busy=Busy.NOW,
         summary="Show the title of this conversation, or set it",
         run=_title,

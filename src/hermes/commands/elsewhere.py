@@ -9,22 +9,21 @@ from msgspec.structs import replace
 from hermes.core.channel import Desk, Order
 from hermes.core.ids import MessageId, SessionKey
 from hermes.core.messages import Inbound
+from hermes.core.people import Role, is_private
 from hermes.core.session import Session, Turn, ref
 
-OWNERS = frozenset({"owner", "api"})  # who speaks at the terminal, or has the HTTP key
 FORWARDED = "forwarded"  # the account of what is passed on; no channel has it
 LANES_MAX = 50  # that are looked at for one order
 
 
 def by_owner(order: Order) -> bool:
-    return order.inbound.sender.id in OWNERS
+    """The owner says it, and nobody reads along."""
+    return order.role is Role.OWNER and is_private(order.session.key)
 
 
 def may_decide(order: Order, turn: Turn) -> bool:
-    """Only the person who was asked (C63): in a chat of two that is whoever writes there. What was
-    passed on was checked where it was said."""
-    asked = order.inbound.sender.id == turn.sender or order.inbound.account == FORWARDED
-    return asked or by_owner(order) or _chat_of_two(order)
+    """The person whose turn it is, and the owner."""
+    return order.inbound.sender.id == turn.sender or order.role is Role.OWNER
 
 
 async def lanes_for_this_chat(order: Order, desk: Desk, phase: str) -> list[Session]:
@@ -47,8 +46,3 @@ def forwarded(order: Order, lane: SessionKey, text: str) -> Inbound:
     return replace(
         said, id=id_, account=FORWARDED, session=lane, text=text, media=(), place="", before=()
     )
-
-
-def _chat_of_two(order: Order) -> bool:
-    lane = order.session.key.split(":")[2:4]
-    return lane == [order.inbound.address.platform, "dm"]

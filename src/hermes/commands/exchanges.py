@@ -17,6 +17,7 @@ from hermes.core.errors import Rejected
 from hermes.core.events import MessageReceived, Span, TurnResumed, View, ViewChanged
 from hermes.core.ids import MessageId, SessionId
 from hermes.core.messages import Line
+from hermes.core.people import Role
 from hermes.core.rules import Busy
 from hermes.core.session import Asking, Session, Suspended
 from hermes.core.transcript import RELAYED
@@ -162,12 +163,14 @@ async def _undo(order: Order, desk: Desk) -> Obeyed:
 EXCHANGE_COMMANDS = (
     Command(
         name="/retry",
+        least=Role.MEMBER,
         busy=Busy.NOW,
         summary="Ask again what you said last, or go on with a parked turn",
         look=_retry,
     ),
     Command(
         name="/undo",
+        least=Role.MEMBER,
         busy=Busy.NOW,
         summary="Take back what you said last, and the answer to it",
         look=_undo,

@@ -35,18 +35,12 @@ def memory_command(memories: Memories) -> Command:
 
 
 async def _answered(memories: Memories, order: Order) -> str:
-    if not _is_private(order):
+    if not by_owner(order):
         return NOT_HERE
     try:
         return await asyncio.to_thread(_obeyed, memories, order)
     except (Rejected, StoreFailed) as refused:
         return f"Nothing was changed: {refused}."
-
-
-def _is_private(order: Order) -> bool:
-    """What is kept is private, and only its person decides about it."""
-    lane = order.session.key.split(":")[2:4]
-    return by_owner(order) or lane == [order.inbound.address.platform, "dm"]
 
 
 def _obeyed(memories: Memories, order: Order) -> str:

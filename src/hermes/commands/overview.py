@@ -6,6 +6,7 @@ from typing import assert_never
 from hermes.commands.words import ago, counted, lasting, quoted
 from hermes.core.channel import ChannelStatus, Command, Desk, Obeyed, Order, Status
 from hermes.core.events import MarkReason
+from hermes.core.people import Role
 from hermes.core.rules import Busy
 from hermes.core.session import Asking, Idle, Running, Session, Suspended
 from hermes.core.store import Counts
@@ -110,6 +111,7 @@ def overview_commands(default_model: str) -> tuple[Command, ...]:
     return (
         Command(
             name="/status",
+            least=Role.MEMBER,
             busy=Busy.NOW,
             summary="Say how this conversation and the gateway are",
             look=lambda order, desk: _status(order, desk, default_model),

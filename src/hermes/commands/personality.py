@@ -5,6 +5,7 @@ from collections.abc import Mapping
 from hermes.commands.words import first_words
 from hermes.core.channel import Command, Obeyed, Order
 from hermes.core.events import Event, FactSet
+from hermes.core.people import Role
 from hermes.core.rules import Busy
 
 FACT = "personality"
@@ -60,6 +61,7 @@ def personality_command(known: Mapping[str, str], default: str) -> Command:
     """`known` is name to text; `default` the one that holds where nothing was chosen, or ""."""
     return Command(
         name="/personality",
+        least=Role.PAIRED,
         busy=Busy.NOW,
         summary="List the ways I can speak, or choose one",
         run=lambda order: _personality(order, known, default),

@@ -17,6 +17,7 @@ from hermes.core.errors import Rejected
 from hermes.core.events import MessageReceived
 from hermes.core.ids import MessageId
 from hermes.core.messages import Reply
+from hermes.core.people import Role
 from hermes.core.rules import Busy
 from hermes.core.session import ref
 from hermes.views.skills import Proposal, SkillShelf
@@ -44,6 +45,7 @@ def skills_command(shelf: SkillShelf) -> Command:
 
     return Command(
         name="/skills",
+        least=Role.PAIRED,
         busy=Busy.NOW,
         summary="List skills, use one, and decide about what the agent proposes",
         look=look,
@@ -57,6 +59,7 @@ def skill_command(shelf: SkillShelf, name: str, summary: str = "") -> Command:
 
     return Command(
         name=f"/{name}",
+        least=Role.PAIRED,
         busy=Busy.NOW,
         summary=summary or f"Use the skill {name}",
         look=look,
@@ -190,7 +193,7 @@ def _diff(shelf: SkillShelf, order: Order, named: str) -> Obeyed:
 
 
 def _decided(shelf: SkillShelf, order: Order, word: str, name: str) -> Obeyed:
-    if not _may_decide(order):
+    if not by_owner(order):
         return _said(order, OWNER_ONLY)
     match word:
         case "approve":
@@ -206,12 +209,6 @@ def _decided(shelf: SkillShelf, order: Order, word: str, name: str) -> Obeyed:
             shelf.switch(name, on=word == "enable")
             text = f"{name} is {word}d."
     return _said(order, text)
-
-
-def _may_decide(order: Order) -> bool:
-    """Whoever is alone with the agent can make it do anything; in a group nobody knows who."""
-    lane = order.session.key.split(":")[2:4]
-    return by_owner(order) or lane == [order.inbound.address.platform, "dm"]
 
 
 def _said(order: Order, text: str) -> Obeyed:

@@ -17,6 +17,7 @@ from hermes.core.events import (
 )
 from hermes.core.ids import MessageId
 from hermes.core.messages import Reply
+from hermes.core.people import Role
 from hermes.core.rules import Busy
 from hermes.core.session import Asking, Running, Suspended, Turn, ref
 from hermes.core.step import command_name
@@ -119,6 +120,7 @@ def turn_commands(
     return (
         Command(
             name="/stop",
+            least=Role.MEMBER,
             busy=Busy.NOW,
             summary="Stop the running turn, or only the one that is named",
             run=_stop if on_stop == "keep" else _stop_and_reset,
@@ -126,6 +128,7 @@ def turn_commands(
         ),
         Command(
             name="/steer",
+            least=Role.MEMBER,
             busy=Busy.BETWEEN,
             summary="Tell the running turn something without stopping it",
             run=_steer,
@@ -133,6 +136,7 @@ def turn_commands(
         ),
         Command(
             name="/queue",
+            least=Role.MEMBER,
             busy=Busy.NOW,
             summary="Say something for when the running turn is done",
             run=lambda order: _queue(order, is_command),

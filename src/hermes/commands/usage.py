@@ -7,6 +7,7 @@ from msgspec.structs import replace
 from hermes.commands.elsewhere import by_owner
 from hermes.commands.words import counted, lasting
 from hermes.core.channel import Command, Desk, Obeyed, Order
+from hermes.core.people import Role
 from hermes.core.rules import Busy
 from hermes.core.session import Session
 from hermes.core.store import ToolSum
@@ -141,6 +142,7 @@ def usage_commands(
     return (
         Command(
             name="/usage",
+            least=Role.PAIRED,
             busy=Busy.NOW,
             summary="Say what this conversation and this day have taken: tokens and money",
             look=lambda order, desk: _usage(order, desk, cost, window),

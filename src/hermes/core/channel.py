@@ -10,6 +10,7 @@ from msgspec import Struct
 from hermes.core.events import Event
 from hermes.core.ids import NodeId, ReplyId, SessionId, SessionKey
 from hermes.core.messages import Address, Inbound, Media, Reply, Spent
+from hermes.core.people import Role, Sender
 from hermes.core.rules import Busy
 from hermes.core.session import Session
 from hermes.core.signals import Signal
@@ -133,6 +134,8 @@ class Door:
     """What a channel may ask of the engine."""
 
     accept: Callable[[Inbound], Awaitable[Accepted]]  # durable when it returns; or Rejected
+    role: Callable[[Sender], Awaitable[Role]]  # of who speaks, before anything is fetched for them
+    knock: Callable[[Sender, str, str], Awaitable[str]]  # a stranger's name and words: what to say
     deliver: Callable[[SessionKey], Awaitable[None]]  # somebody watches this session now
     watch: Watching
     state: Callable[[], GatewayState]
@@ -158,6 +161,7 @@ class Order:
     epoch: int
     reached: bool  # the running request has begun to be answered
     new_session: Callable[[], SessionId]
+    role: Role = Role.OWNER  # of who gave it
 
     def reply(self, text: str, ordinal: int = 0) -> Reply:
         return Reply(
@@ -209,3 +213,4 @@ class Command:
     run: Callable[[Order], Obeyed] | None = None
     look: Callable[[Order, Desk], Awaitable[Obeyed]] | None = None
     argument: str = ""
+    least: Role = Role.OWNER  # who may give it

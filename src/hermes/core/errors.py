@@ -6,6 +6,7 @@ HermesError
 ├── Refused               an event does not fit the session it was meant for; nothing was written
 ├── ToolFailed            the tool ran and says no; the model sees the text
 ├── Fenced                another process owns the session now; drop it and write nothing more
+├── Outdated              who may do what has changed since this was decided; decide again
 ├── StoreFailed           the store cannot be trusted with a write
 │   ├── StoreReadOnly     the disk or the file refuses writes
 │   ├── StoreFull         no space left
@@ -54,6 +55,10 @@ class ToolFailed(HermesError):
 
 class Fenced(HermesError):
     """Somebody else owns the session."""
+
+
+class Outdated(HermesError):
+    """It was decided by a register that is not the latest."""
 
 
 class StoreFailed(HermesError):

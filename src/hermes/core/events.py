@@ -8,6 +8,7 @@ from typing import Literal
 
 from msgspec import Struct
 
+from hermes.core.grants import Grant
 from hermes.core.ids import CallId, SessionId, TurnId
 from hermes.core.messages import (
     Address,
@@ -54,6 +55,13 @@ class CommandRun(Struct, frozen=True, tag="command_run.1", omit_defaults=True):
     message: str
     at: float
     replies: tuple[Reply, ...] = ()
+
+
+class MessageDropped(Struct, frozen=True, tag="message_dropped.1"):
+    """A message that waited will not be read: its sender was sent away."""
+
+    message: str
+    at: float
 
 
 class TurnStarted(Struct, frozen=True, tag="turn_started.1", omit_defaults=True):
@@ -104,17 +112,29 @@ class ModelAnswered(Struct, frozen=True, tag="model_answered.1", omit_defaults=T
     model: str = ""
 
 
-class QuestionAsked(Struct, frozen=True, tag="question_asked.1"):
-    """The call waits for a person. Approval, clarification and confirmation are all this."""
+class QuestionAsked(Struct, frozen=True, tag="question_asked.1", omit_defaults=True):
+    """The call waits for a person. Approval, clarification and confirmation are all this.
+
+    `id` is known to those who are asked and to no model; `digest` is of exactly what would run.
+    Without an answer until `expires_at` it is a no. `notices` go to others than who is asked.
+    """
 
     turn: TurnId
     call: CallId
     question: Reply
     at: float
+    id: str = ""
+    why: str = ""
+    digest: str = ""
+    expires_at: float = 0.0
+    notices: tuple[Reply, ...] = ()
+    offer: Grant | None = None  # what "always" would mean
 
 
 class QuestionAnswered(Struct, frozen=True, tag="question_answered.1", omit_defaults=True):
-    """`text` is the call's result where the answer itself is the result, or the reason of a no."""
+    """`text` is the call's result where the answer itself is the result, or the reason of a no.
+    `by` is platform:id of who decided; nobody did where the time ran out. `grant`: it was a yes to
+    all such calls."""
 
     turn: TurnId
     call: CallId
@@ -122,16 +142,20 @@ class QuestionAnswered(Struct, frozen=True, tag="question_answered.1", omit_defa
     epoch: int
     at: float
     text: str = ""
+    by: str = ""
+    grant: Grant | None = None
 
 
-class CallStarted(Struct, frozen=True, tag="call_started.1"):
-    """Durable before the effect can happen. Started again by a later epoch: run again or sought."""
+class CallStarted(Struct, frozen=True, tag="call_started.1", omit_defaults=True):
+    """Durable before the effect can happen. Started again by a later epoch: run again or sought.
+    An approval is used up by it. `box` is the profile of the sandbox, for a call that has one."""
 
     turn: TurnId
     call: CallId
     effect: Effect
     epoch: int
     at: float
+    box: str = ""
 
 
 class CallEnded(Struct, frozen=True, tag="call_ended.1", omit_defaults=True):
@@ -158,7 +182,7 @@ class TurnInterrupted(Struct, frozen=True, tag="turn_interrupted.1", omit_defaul
     """Stopped on purpose. `reached` says that a request with the latest results got to a model."""
 
     turn: TurnId
-    why: Literal["stopped", "interrupted", "reset"]
+    why: Literal["stopped", "interrupted", "reset", "revoked"]
     at: float
     reached: bool = False
 
@@ -277,6 +301,7 @@ class RestartAsked(Struct, frozen=True, tag="restart_asked.1"):
 Event = (
     MessageReceived
     | CommandRun
+    | MessageDropped
     | TurnStarted
     | TurnMarked
     | TurnResumed

@@ -25,8 +25,10 @@ from hermes.core.session import (
     call_id,
     ref,
 )
+from hermes.core.transcript import line_count
 
-_OF_ONE = ("title", "prompt")  # facts of one conversation; the others are the lane's
+WORDS_MAX = 4_000
+_OF_ONE = ("title", "prompt", "web_links")  # facts of one conversation; the others are the lane's
 
 
 def fold_all(session: Session, events: Iterable[e.Event]) -> Session:
@@ -40,27 +42,13 @@ def fold(session: Session, event: e.Event) -> Session:
     return replace(after, position=session.position + 1, rows=after.rows + added)
 
 
-def line_count(session: Session, event: e.Event) -> int:
-    """How many transcript rows the event adds (`transcript.rows` makes them)."""
-    match event:
-        case e.TurnStarted(messages=messages) | e.TurnResumed(messages=messages):
-            taken = [inbound for inbound in session.waiting if ref(inbound) in messages]
-            return sum(1 + len(inbound.before) for inbound in taken)
-        case e.ModelAnswered() | e.CallEnded() | e.TurnSteered() | e.MessageRelayed():
-            return 1
-        case e.QuestionAnswered(granted=granted, text=text):
-            return int(bool(text) or not granted)
-        case _:
-            return 0
-
-
 def _received(session: Session, event: e.MessageReceived) -> Session:
     first = session.id or event.opens
     view = session.view if session.view.spans else e.View((e.Span(first),))
     return replace(session, id=first, view=view, waiting=(*session.waiting, event.inbound))
 
 
-def _command(session: Session, event: e.CommandRun) -> Session:
+def _command(session: Session, event: e.CommandRun | e.MessageDropped) -> Session:
     return _taken_out(session, (event.message,))
 
 
@@ -91,6 +79,7 @@ def _started(session: Session, event: e.TurnStarted) -> Session:
         node=event.node,
         sender=taken[-1].sender.id,
         origin=taken[-1].origin,
+        words=_words("", taken),
     )
     instructions = next((i.instructions for i in reversed(taken) if i.instructions), "")
     facts = session.facts
@@ -131,6 +120,7 @@ def _resumed(session: Session, event: e.TurnResumed) -> Session:
     why = session.mark or Mark(reason="restart_interrupted", at=event.at)
     turn = replace(
         turn,
+        tracks=tuple(_unasked(track) for track in turn.tracks),
         epoch=event.epoch,
         node=event.node or turn.node,
         runs=turn.runs + 1,
@@ -138,6 +128,7 @@ def _resumed(session: Session, event: e.TurnResumed) -> Session:
         joined=bool(taken),
         address=taken[-1].address if taken else turn.address,
         sender=taken[-1].sender.id if taken else turn.sender,
+        words=_words(turn.words, taken),
     )
     retried = isinstance(session.phase, Suspended)
     return replace(
@@ -148,9 +139,16 @@ def _resumed(session: Session, event: e.TurnResumed) -> Session:
     )
 
 
+def _unasked(track: Track) -> Track:
+    """What was asked before the session was suspended is asked again."""
+    asked = track.stage is Stage.ASKED
+    return replace(track, stage=Stage.INTENDED, question="", digest="") if asked else track
+
+
 def _steered(session: Session, event: e.TurnSteered) -> Session:
-    _current(session, event.turn)
-    return _relayed(session, event)
+    turn, taken = _current(session, event.turn), _taken(session, (event.message,))
+    turn = replace(turn, words=_words(turn.words, taken))
+    return _relayed(replace(session, phase=replace(session.phase, turn=turn)), event)
 
 
 def _answered(session: Session, event: e.ModelAnswered) -> Session:
@@ -179,8 +177,16 @@ def _answered(session: Session, event: e.ModelAnswered) -> Session:
 
 def _asked(session: Session, event: e.QuestionAsked) -> Session:
     turn = _running(session, event.turn)
-    turn = _moved(replace(turn, draft=""), event.call, (Stage.INTENDED,), stage=Stage.ASKED)
-    return replace(session, phase=Asking(turn, event.call, event.at, session.mark))
+    turn = _moved(
+        replace(turn, draft=""),
+        event.call,
+        (Stage.INTENDED,),
+        stage=Stage.ASKED,
+        question=event.id,
+        digest=event.digest,
+    )
+    known = (event.at, session.mark, event.id, event.expires_at, event.offer)
+    return replace(session, phase=Asking(turn, event.call, *known))
 
 
 def _question_answered(session: Session, event: e.QuestionAnswered) -> Session:
@@ -299,6 +305,7 @@ def _prompt_made(session: Session, event: e.PromptMade) -> Session:
 _FOLDS: dict[type, Callable[[Session, Any], Session]] = {
     e.MessageReceived: _received,
     e.CommandRun: _command,
+    e.MessageDropped: _command,
     e.TurnStarted: _started,
     e.TurnMarked: _marked,
     e.TurnResumed: _resumed,
@@ -364,6 +371,12 @@ def labelled(view: e.View, *labels: tuple[str, ...]) -> e.View:
     """Labels only accumulate."""
     read = {label for some in labels for label in some if label in PROVENANCE}
     return replace(view, labels=tuple(sorted({*view.labels, *read}))) if read else view
+
+
+def _words(known: str, taken: tuple[Inbound, ...]) -> str:
+    """What a person wrote with their own hands: nothing that was passed on, nothing labelled."""
+    own = [i.text for i in taken if i.origin == "person" and not PROVENANCE & {*i.labels}]
+    return "\n".join([*([known] if known else ()), *own])[:WORDS_MAX]
 
 
 def _unread(session: Session, turn: Turn, *, reached: bool) -> tuple[CallId, ...]:

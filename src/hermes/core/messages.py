@@ -152,6 +152,7 @@ class Inbound(Struct, frozen=True, kw_only=True, omit_defaults=True):
     workdir: str = ""  # where the sender is: the session's commands run there
     node: str = ""  # the process that took it in
     spent: tuple[Spent, ...] = ()  # on understanding it (what a sticker shows)
+    buttons: tuple[tuple[str, str], ...] = ()  # of a relay: label, and what pressing it says
 
 
 ReplyKind = Literal["answer", "notice", "question"]

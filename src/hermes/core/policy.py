@@ -5,7 +5,7 @@ or one grant less never makes a verdict milder. The sandbox is the boundary; thi
 """
 
 from collections.abc import Callable, Mapping
-from enum import Enum, IntEnum
+from enum import Enum
 from typing import Literal
 
 import msgspec
@@ -13,6 +13,7 @@ from msgspec import Struct
 
 from hermes.core.errors import HermesError
 from hermes.core.grants import GRANT_S, Grant, Profile, Template, canonical, granted
+from hermes.core.people import Role as Role
 from hermes.core.rules import Allow, AllowSandboxed, Ask, Deny, Verdict
 
 VERSION = 1  # of the rules below; an approval that was given under another one is void
@@ -39,6 +40,7 @@ class Capability(Enum):
     WRITE_SELF = "C5"  # memory, skills, schedules, settings
     EXECUTE = "C6"
     REPLY = "C7"  # in the same conversation
+    FETCH = "C8 read"  # of a public page whose address the model made up
     EGRESS = "C8"  # to anybody else
     LASTING = "C9"  # money, deletion: nobody can undo it
     CONTROL = "C10"  # approve, pair, change the policy: never by a model
@@ -49,19 +51,10 @@ _C = Capability
 WORST: Capabilities = frozenset({_C.READ_UNTRUSTED, _C.EGRESS, _C.LASTING})
 
 
-class Role(IntEnum):
-    """Who a person is to us, the most trusted first."""
-
-    OWNER = 0
-    PAIRED = 1
-    MEMBER = 2  # let in by the room, not as a person
-    STRANGER = 3
-
-
 class Hop(Struct, frozen=True):
     """What stands between the person and the call, and the most that it may do."""
 
-    kind: Literal["schedule", "subagent"]
+    kind: Literal["schedule", "subagent", "webhook", "review"]
     may: Capabilities
 
 
@@ -113,6 +106,7 @@ _PAIRED = _OWNER | {
 _MEMBER = dict.fromkeys(Capability, _DENY) | {
     _C.PURE: _ALLOW,
     _C.READ_UNTRUSTED: _ALLOW,
+    _C.FETCH: _ALLOW,
     _C.REPLY: _ALLOW,
 }
 _CELLS: Mapping[Role, Mapping[Capability, int]] = {
@@ -128,7 +122,7 @@ _HOLES: Mapping[Profile, Capabilities] = {
     "net": frozenset({_C.EGRESS}),
     "host": frozenset({_C.EGRESS, _C.LASTING}),
 }
-_TAINTED = frozenset({_C.WRITE_SELF, _C.EGRESS, _C.LASTING})
+_TAINTED = frozenset({_C.WRITE_SELF, _C.FETCH, _C.EGRESS, _C.LASTING})
 _OUTWARD = frozenset({_C.EGRESS, _C.LASTING})
 
 
@@ -187,7 +181,7 @@ def _questions(
     tainted, known = UNTRUSTED in labels, action.said or exact
     questions: list[str] = []
     for capability in sorted(wanted, key=lambda each: each.name):
-        if capability in _TAINTED and tainted:
+        if capability in _TAINTED and tainted and not (capability is _C.FETCH and action.said):
             questions.append(f"{_named(capability)}, after reading what strangers wrote")
         elif cells[capability] == _ASK:
             outward = capability in _OUTWARD

@@ -102,6 +102,15 @@ class ToolResult(Struct, frozen=True, kw_only=True):
     spent: tuple[Spent, ...] = ()  # on models that it asked
 
 
+class Presented(Struct, frozen=True, kw_only=True):
+    """A call as a person sees it who is asked about it. `bound` is what else belongs to it: files,
+    programs, the directory; when that is another when it would run, it is not the same call."""
+
+    text: str
+    notes: tuple[str, ...] = ()
+    bound: str = ""
+
+
 @dataclass(frozen=True, kw_only=True)
 class Bench:
     """Where a call is performed: whose it is, and what the session remembers."""
@@ -113,6 +122,7 @@ class Bench:
     labels: frozenset[str]  # of all that the model has read in this conversation
     watch: Watch
     desk: Desk
+    approved: str = ""  # the digest of what a person said yes to
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -123,7 +133,8 @@ class Tool:
     them; both are pure. `seek` looks for the outcome of a call that was started by a process that
     is gone; it returns None when nobody can know, and is absent where there is nothing to look at.
     `capabilities` is the worst that it can do, and `judge` looks closer: at the arguments, with the
-    session's facts; it is pure too.
+    session's facts; it is pure too. `present` shows a call to whoever is asked about it, and may
+    look at the disk. `aims` are the arguments that say whom, where to or how much.
     Cancelling `run` leaves a detached command alone; `stop` ends it, because a person said so.
     """
 
@@ -133,6 +144,8 @@ class Tool:
     run: Callable[[Bench], Awaitable[ToolResult]]
     capabilities: Capabilities = WORST
     judge: Callable[[str, Mapping[str, str]], Finding] = lambda _arguments, _facts: Finding()
+    present: Callable[[str, Mapping[str, str]], Presented] | None = None
+    aims: tuple[str, ...] = ()
     seek: Callable[[Bench], Awaitable[ToolResult | None]] | None = None
     stop: Callable[[Bench], Awaitable[None]] | None = None
     reviews: bool = False  # also for a look back at a conversation, which has no other tools

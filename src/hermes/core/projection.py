@@ -9,11 +9,13 @@ from typing import Literal
 from msgspec import Struct
 
 from hermes.core import events as e
+from hermes.core.audit import Entry, entries_of
 from hermes.core.codec import encode, kind_of
 from hermes.core.fold import fold
+from hermes.core.grants import Grant
 from hermes.core.ids import SessionId, SessionKey, TurnId
 from hermes.core.messages import Address, Line, Origin, Outcome, Reply, Spent
-from hermes.core.session import Session
+from hermes.core.session import Asking, Running, Session, Stage, Track
 from hermes.core.transcript import rows
 
 TurnState = Literal["running", "asking", "answered", "failed", "stopped", "parked"]
@@ -26,6 +28,7 @@ _PURPOSES: dict[Origin, str] = {  # of a turn's own model calls; else they are f
 
 
 _SPENT = (e.ModelAnswered, e.CallEnded, e.Compacted, e.CompactionFailed)
+_BEGINS = (e.TurnStarted, e.TurnResumed, e.CallStarted)  # not without somebody's leave
 
 
 class Written(Struct, frozen=True):
@@ -80,6 +83,34 @@ class CallRow(Struct, frozen=True, kw_only=True):
     seconds: float | None
 
 
+QuestionState = Literal["pending", "approved", "denied", "expired", "superseded", "used"]
+
+
+class QuestionRow(Struct, frozen=True, kw_only=True):
+    """A question to a person, for listings: the answer in the words of its events."""
+
+    id: str
+    key: SessionKey
+    turn: TurnId
+    tool: str
+    preview: str
+    why: str
+    asked_at: float
+    expires_at: float
+    state: QuestionState = "pending"
+    decided_by: str = ""
+    decided_at: float | None = None
+
+
+class AnswerRow(Struct, frozen=True, kw_only=True):
+    """What has become of a question. Only `used` does not say who decided."""
+
+    id: str
+    state: QuestionState
+    by: str
+    at: float
+
+
 class Summary(Struct, frozen=True, kw_only=True):
     """A session's row in listings, as far as its owner writes it. `taken` messages wait no more."""
 
@@ -113,6 +144,11 @@ class Commit(Struct, frozen=True, kw_only=True):
     homes: tuple[Address, ...] = ()
     usage: tuple[UsageRow, ...] = ()
     calls: tuple[CallRow, ...] = ()
+    questions: tuple[QuestionRow, ...] = ()
+    answers: tuple[AnswerRow, ...] = ()  # to these, or to earlier ones
+    grants: tuple[Grant, ...] = ()
+    audit: tuple[Entry, ...] = ()
+    standing: int | None = None  # the register's version by which it was decided, where that counts
     snapshot: bool = False
     rests: bool = False  # nothing is left to do behind this
 
@@ -124,16 +160,18 @@ def commit_of(
     snapshot: bool = False,
     rests: bool = False,
     fetched: Collection[str] = (),
+    standing: int | None = None,
 ) -> Commit:
     """Fold the events and collect what they make true. Raises Refused when one does not fit.
 
     On the platforms `fetched` people come for their replies: the journal has them, and nothing
-    needs to be sent.
+    needs to be sent. `standing` is the register's version at which the events were decided.
     """
     session, lines, replies = before, list[MessageRow](), list[Reply]()
     turns: dict[TurnId, TurnRow] = {}
     opens: list[SessionId] = []
     usage, calls = list[UsageRow](), list[CallRow]()
+    asked, answers, audit = list[QuestionRow](), list[AnswerRow](), list[Entry]()
     for number, event in enumerate(events, start=1):
         after = fold(session, event)
         added = rows(session, event)
@@ -145,6 +183,10 @@ def commit_of(
             usage += usage_rows(session, event, after, number)
         if isinstance(event, e.CallEnded):
             calls += call_rows(session, event, number)
+        if session.turn is not None:
+            asked += question_rows(session, event)
+            answers += answer_rows(session, event, after)
+        audit += entries_of(session, event)
         if after.id != session.id:
             opens.append(after.id)
         session = after
@@ -162,6 +204,11 @@ def commit_of(
         homes=tuple(event.address for event in events if isinstance(event, e.HomeSet)),
         usage=tuple(usage),
         calls=tuple(calls),
+        questions=tuple(asked),
+        answers=tuple(answers),
+        grants=tuple(g for event in events if (g := grant_of(event)) is not None),
+        audit=tuple(audit),
+        standing=standing if any(isinstance(event, _BEGINS) for event in events) else None,
         snapshot=snapshot,
         rests=rests,
     )
@@ -173,8 +220,8 @@ def at_of(event: e.Event) -> float:
 
 def replies_of(event: e.Event) -> tuple[Reply, ...]:
     match event:
-        case e.QuestionAsked(question=question):
-            return (question,)
+        case e.QuestionAsked(question=question, notices=notices):
+            return (question, *notices)
         case (
             e.CommandRun(replies=replies)
             | e.TurnEnded(replies=replies)
@@ -251,6 +298,46 @@ def call_rows(before: Session, event: e.Event, number: int) -> Iterator[CallRow]
                 at=event.at,
                 seconds=max(event.at - track.started_at, 0.0) if track.started_at else None,
             )
+
+
+def question_rows(before: Session, event: e.Event) -> Iterator[QuestionRow]:
+    if isinstance(event, e.QuestionAsked) and event.id:
+        called = [t.call.tool for t in _tracks(before) if t.call.id == event.call]
+        yield QuestionRow(
+            id=event.id,
+            key=before.key,
+            turn=event.turn,
+            tool="".join(called),
+            preview=event.question.text,
+            why=event.why,
+            asked_at=event.at,
+            expires_at=event.expires_at,
+        )
+
+
+def answer_rows(before: Session, event: e.Event, after: Session) -> Iterator[AnswerRow]:
+    """A question that its turn does not wait for any more is superseded."""
+    at = at_of(event)
+    if isinstance(event, e.QuestionAnswered) and isinstance(before.phase, Asking):
+        state: QuestionState = "approved" if event.granted else "denied" if event.by else "expired"
+        if before.phase.question:
+            yield AnswerRow(id=before.phase.question, state=state, by=event.by, at=at)
+        return
+    waits = {t.question for t in _tracks(after) if t.stage in (Stage.ASKED, Stage.ALLOWED)}
+    for track in _tracks(before):
+        open_ = track.question and track.stage in (Stage.ASKED, Stage.ALLOWED)
+        if open_ and track.question not in waits:
+            used = isinstance(event, e.CallStarted)
+            yield AnswerRow(id=track.question, state="used" if used else "superseded", by="", at=at)
+
+
+def grant_of(event: e.Event) -> Grant | None:
+    return event.grant if isinstance(event, e.QuestionAnswered) else None
+
+
+def _tracks(session: Session) -> tuple[Track, ...]:
+    phase = session.phase
+    return phase.turn.tracks if isinstance(phase, Running | Asking) else ()
 
 
 def summary_of(session: Session, *, taken: int = 0) -> Summary:

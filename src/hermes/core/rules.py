@@ -8,7 +8,8 @@ from msgspec import Struct
 
 from hermes.core.budget import Budgets, Ledger, Limits
 from hermes.core.messages import Call, Effect
-from hermes.core.session import Session, Turn
+from hermes.core.people import Role, Sender
+from hermes.core.session import Session
 
 
 class Busy(Enum):
@@ -69,7 +70,8 @@ class Rules(Struct, frozen=True, kw_only=True):
     tells: frozenset[str] = frozenset()  # platforms where people are told that a message waits
     window: Callable[[Session], int] = lambda _session: 0  # tokens its model can read; 0: unknown
     full_at: float = 0.75  # share of the window
-    allowed: Callable[[Turn], bool] = lambda _turn: True  # is its person still welcome?
+    role: Callable[[Sender], Role] = lambda _sender: Role.OWNER  # as the register has it now
+    box: Callable[[Call], str] = lambda _call: ""  # the sandbox's profile for it
 
 
 class Moment(Struct, frozen=True, kw_only=True):

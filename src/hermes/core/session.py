@@ -9,8 +9,10 @@ from enum import Enum
 from msgspec import Struct
 
 from hermes.core import events as e
+from hermes.core.grants import Grant
 from hermes.core.ids import CallId, SessionId, SessionKey, TurnId
 from hermes.core.messages import Address, Call, Effect, Inbound, Origin
+from hermes.core.people import Sender
 
 
 class Stage(Enum):
@@ -32,6 +34,8 @@ class Track(Struct, frozen=True, kw_only=True, omit_defaults=True):
     epoch: int = 0
     started_at: float = 0.0
     approved: bool = False  # a person said yes to it
+    question: str = ""  # the id of what a person was asked about it
+    digest: str = ""  # of what would run when a person was asked
 
 
 class Mark(Struct, frozen=True, kw_only=True, omit_defaults=True):
@@ -62,6 +66,7 @@ class Turn(Struct, frozen=True, kw_only=True, omit_defaults=True):
     sender: str = ""  # who spoke last
     origin: Origin = "person"
     draft: str = ""  # receipt of what the chat shows of the answer so far
+    words: str = ""  # what its person said, as far as nobody else can have written it
 
 
 class Idle(Struct, frozen=True, tag="idle"):
@@ -80,6 +85,9 @@ class Asking(Struct, frozen=True, tag="asking", omit_defaults=True):
     call: CallId
     asked_at: float
     mark: Mark | None = None
+    question: str = ""
+    expires_at: float = 0.0  # 0: never
+    offer: Grant | None = None  # what "always" would mean
 
 
 class Suspended(Struct, frozen=True, tag="suspended"):
@@ -133,6 +141,10 @@ class Session(Struct, frozen=True, kw_only=True, omit_defaults=True):
 def ref(inbound: Inbound) -> str:
     """The name of a message inside its lane."""
     return f"{inbound.account}#{inbound.id}"
+
+
+def speaker(session: Session, turn: Turn) -> Sender:
+    return Sender(session.key, turn.address, turn.sender, turn.origin)
 
 
 def call_id(turn: Turn, n: int) -> CallId:

@@ -9,8 +9,9 @@ from typing import assert_never
 from msgspec import Struct
 
 from hermes.core.budget import over_budget, spent
-from hermes.core.ids import TurnId
+from hermes.core.ids import CallId, TurnId
 from hermes.core.messages import Call, Effect, Inbound
+from hermes.core.people import Role, sender_of
 from hermes.core.rules import Allow, AllowSandboxed, Ask, Busy, Deny, Moment, Rules
 from hermes.core.session import (
     Asking,
@@ -22,6 +23,7 @@ from hermes.core.session import (
     Track,
     Turn,
     ref,
+    speaker,
 )
 
 PARALLEL_MAX = 8
@@ -37,6 +39,18 @@ class Postpone(Struct, frozen=True):
 
 class Wait(Struct, frozen=True):
     """Calls are in flight in this process; ask again when one ends."""
+
+
+class Drop(Struct, frozen=True):
+    """Whoever sent this has been sent away since."""
+
+    inbound: Inbound
+
+
+class Expel(Struct, frozen=True):
+    """The turn's person has been sent away."""
+
+    turn: TurnId
 
 
 class RunCommand(Struct, frozen=True):
@@ -119,6 +133,13 @@ class AskPerson(Struct, frozen=True):
     why: str
 
 
+class LetExpire(Struct, frozen=True):
+    """Nobody has answered in time, which is a no."""
+
+    turn: TurnId
+    call: CallId
+
+
 class RefuseCall(Struct, frozen=True):
     """The call cannot or may not be made; it ends with that sentence."""
 
@@ -158,6 +179,8 @@ Step = (
     Rest
     | Postpone
     | Wait
+    | Drop
+    | Expel
     | RunCommand
     | Relay
     | TellQueued
@@ -172,6 +195,7 @@ Step = (
     | Compact
     | AskModel
     | AskPerson
+    | LetExpire
     | RefuseCall
     | RunCalls
     | SeekCall
@@ -181,9 +205,9 @@ Step = (
 
 
 def next_step(session: Session, rules: Rules, moment: Moment) -> Step:
-    command = _command(session, rules) or _relay(session)
-    if command is not None:
-        return command
+    first = _sent_away(session, rules) or _command(session, rules) or _relay(session)
+    if first is not None:
+        return first
     match session.phase:
         case Idle():
             if session.compaction.wanted is not None and session.compaction.wanted.address:
@@ -197,8 +221,8 @@ def next_step(session: Session, rules: Rules, moment: Moment) -> Step:
             if said and moment.draining:
                 return _told_to_wait(session, said, rules, moment) or Postpone()
             return Reopen(why) if said else Rest()
-        case Asking():
-            return Rest()
+        case Asking(turn=turn, call=call, expires_at=expires_at):
+            return LetExpire(turn.id, call) if 0 < expires_at <= moment.at else Rest()
         case Running(turn=turn):
             if turn.epoch != moment.epoch:
                 return _next_of_interrupted(session, turn, rules, moment)
@@ -206,6 +230,17 @@ def next_step(session: Session, rules: Rules, moment: Moment) -> Step:
             return busy or _next_in_turn(session, turn, rules, moment)
         case _:
             assert_never(session.phase)
+
+
+def _sent_away(session: Session, rules: Rules) -> Drop | Expel | None:
+    """What a person began who is not welcome any more is not read, and not gone on with."""
+    for inbound in session.waiting:
+        if rules.role(sender_of(inbound)) is Role.STRANGER:
+            return Drop(inbound)
+    turn = session.turn if isinstance(session.phase, Running | Asking) else None
+    if turn is not None and rules.role(speaker(session, turn)) is Role.STRANGER:
+        return Expel(turn.id)
+    return None
 
 
 def _relay(session: Session) -> Relay | None:
@@ -289,7 +324,7 @@ def _next_of_interrupted(session: Session, turn: Turn, rules: Rules, moment: Mom
     limit = rules.resume.freshness_s
     auto = rules.resume.auto and moment.resumes
     fresh = limit == 0 or abs(moment.at - mark.at) <= limit
-    if not new and not (auto and fresh and rules.allowed(turn)):
+    if not new and not (auto and fresh):
         return Rest()
     if moment.draining or turn.address.platform in moment.absent:
         return Postpone()
@@ -349,7 +384,7 @@ def _next_for_call(session: Session, turn: Turn, track: Track, rules: Rules) -> 
         return SeekCall(turn.id, call) if seeks else SettleCall(turn.id, call)
     if call.fault:
         return RefuseCall(turn.id, call, call.fault, denied=False)
-    if track.stage is not Stage.INTENDED:
+    if track.stage in (Stage.ALLOWED, Stage.STARTED):
         return RunCalls(turn.id, (call,))
     match rules.verdict(session, call):
         case Allow() | AllowSandboxed():

@@ -9,12 +9,14 @@ from typing import Literal, Protocol
 
 from msgspec import Struct
 
+from hermes.core.audit import Entry, Head, Sealed
 from hermes.core.events import Event, Span
 from hermes.core.ids import NodeId, ReplyId, SessionId, SessionKey, TurnId
 from hermes.core.messages import Address, Inbound, Line, Media, Reply, Usage
-from hermes.core.projection import Commit, TurnRow
+from hermes.core.projection import Commit, QuestionRow, TurnRow
 from hermes.core.recall import Scope
 from hermes.core.session import Session
+from hermes.core.trust import Trust
 
 
 class Fence(Struct, frozen=True):
@@ -66,7 +68,8 @@ class Journal(Protocol):
 
     async def append(self, commit: Commit, *, fence: Fence) -> int:
         """All or nothing; returns the session's last position. Raises Fenced when the session or
-        the node has been taken over."""
+        the node has been taken over, Outdated when the register is not at the commit's standing.
+        """
 
     async def rest(self, key: SessionKey, position: int, *, fence: Fence) -> bool:
         """Nothing is left to do up to `position`. False when more has arrived meanwhile."""
@@ -293,6 +296,14 @@ class Library(Protocol):
 
     async def counts(self) -> Counts: ...
 
+    async def questions(self, *, limit: int, pending: bool = False) -> Sequence[QuestionRow]:
+        """What people were asked, the latest first; or only what still waits."""
+
+    async def question(self, id_: str) -> QuestionRow | None: ...
+
+    async def overdue(self, now: float, *, limit: int) -> Sequence[SessionKey]:
+        """Sessions that wait for an answer whose time is over."""
+
     async def usage(self, *, since: float, until: float, limit: int = 1_000) -> Spending:
         """What was spent in [since, until), by each dimension, at most `limit` rows of each."""
 
@@ -323,6 +334,28 @@ class Texts(Protocol):
     async def text(self, digest: str) -> str | None: ...
 
 
+class Audit(Protocol):
+    """The record of what was done. It grows at its end, and only `prune` makes it shorter."""
+
+    async def write(self, entries: Sequence[Entry]) -> None:
+        """What happened outside of a session: a setting was changed, say."""
+
+    async def entries(
+        self, *, limit: int, since: float = 0.0, session: SessionKey | None = None
+    ) -> Sequence[Sealed]:
+        """The latest, oldest first."""
+
+    async def check(self, heads: Mapping[str, Head]) -> Sequence[str]:
+        """What is wrong with it; see `audit.faults`."""
+
+    async def heads(self) -> Mapping[str, Head]:
+        """Where each chain ends, to be noted somewhere else."""
+
+    async def prune(self, before: float, at: float) -> int:
+        """Cut off what is older, as far as one go takes, and seal that it was; returns how many
+        went. `at` is now."""
+
+
 class Upkeep(Protocol):
     """Care of the store itself."""
 
@@ -344,6 +377,8 @@ class Store:
     outbox: Outbox
     library: Library
     texts: Texts
+    trust: Trust
+    audit: Audit
     upkeep: Upkeep
 
 

@@ -45,6 +45,20 @@ _UNREAD = (
 )
 
 
+def line_count(session: Session, event: e.Event) -> int:
+    """How many transcript rows the event adds (`rows` makes them)."""
+    match event:
+        case e.TurnStarted(messages=messages) | e.TurnResumed(messages=messages):
+            taken = [inbound for inbound in session.waiting if ref(inbound) in messages]
+            return sum(1 + len(inbound.before) for inbound in taken)
+        case e.ModelAnswered() | e.CallEnded() | e.TurnSteered() | e.MessageRelayed():
+            return 1
+        case e.QuestionAnswered(granted=granted, text=text):
+            return int(bool(text) or not granted)
+        case _:
+            return 0
+
+
 def rows(session: Session, event: e.Event) -> tuple[Line, ...]:
     """The transcript rows that an event adds to the session it is about to be folded into."""
     match event:

@@ -3,7 +3,7 @@
 The channel acknowledges to its platform only after `accept` returns.
 """
 
-from collections.abc import Callable
+from collections.abc import Awaitable, Callable
 from dataclasses import dataclass
 
 from msgspec.structs import replace
@@ -12,6 +12,7 @@ from hermes.core.errors import Rejected
 from hermes.core.events import MessageReceived
 from hermes.core.ids import NodeId, SessionId, TurnId
 from hermes.core.messages import Inbound, sound
+from hermes.core.people import Role, Sender, sender_of
 from hermes.core.signals import Emit, Recorded, Signal
 from hermes.core.store import Accepted, Journal
 
@@ -21,7 +22,8 @@ TEXT_CHARS_MAX = 100_000
 @dataclass(frozen=True, kw_only=True)
 class Intake:
     journal: Journal
-    allowed: Callable[[Inbound], bool]
+    role: Callable[[Sender], Awaitable[Role]]
+    clean: Callable[[Inbound], Inbound]  # without secrets
     new_id: Callable[[], str]
     emit: Emit
     node: NodeId
@@ -31,14 +33,14 @@ class Intake:
 
     async def take(self, inbound: Inbound) -> tuple[Accepted, MessageReceived]:
         """Raises Rejected for a stranger, and for a message that is none."""
-        if not self.allowed(inbound):
+        if await self.role(sender_of(inbound)) is Role.STRANGER:
             raise Rejected(f"{inbound.sender.id} is not known here")
         text = sound(inbound.text)
         if not text.strip() and not inbound.media:
             raise Rejected("the message is empty")
         if len(text) > TEXT_CHARS_MAX:
             raise Rejected(f"the message is longer than {TEXT_CHARS_MAX:,} characters; send a file")
-        checked = replace(inbound, text=text, node=self.node)
+        checked = self.clean(replace(inbound, text=text, node=self.node))
         opens = SessionId(self.new_id())
         accepted = await self.journal.accept(checked, opens=opens)
         event = MessageReceived(checked, opens)

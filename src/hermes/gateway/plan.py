@@ -6,6 +6,7 @@ so that the end of a turn, its replies and the cleared mark are one commit.
 
 from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass
+from typing import Literal
 
 from msgspec import Struct
 from msgspec.structs import replace
@@ -18,6 +19,7 @@ from hermes.core.errors import Refused
 from hermes.core.fold import fold
 from hermes.core.ids import ReplyId, SessionId, TurnId
 from hermes.core.messages import Call, Effect, Inbound, Outcome, Reply, ReplyKind
+from hermes.core.people import sender_of
 from hermes.core.rules import Rules
 from hermes.core.session import Session, ref
 from hermes.core.transcript import LOST
@@ -28,6 +30,11 @@ PARKED = "I stopped working on your last request:"
 RETRY = " Send /retry to try once more, or just write: a new conversation begins."
 QUEUED = "Your message waits until I am done with the one before. /stop ends that one."
 AFTER_RESTART = "I am about to be restarted. Your message is kept; I answer it when I am back."
+NOT_YOURS = "{} is for my owner."
+EXPIRED = (
+    "Nobody answered in time, so this was not allowed and nothing was run. Go on without it, or "
+    "say what you would need."
+)
 REOPENED = "This is a new conversation. The one before is kept (/resume brings it back):"
 
 
@@ -48,11 +55,15 @@ class Errand:
     order: Order
 
 
+Why = Literal["interrupted", "revoked"]
+
+
 class More(Struct, frozen=True):
     """There is more to decide than fits into one commit."""
 
 
-Question = s.Prepare | s.Compact | s.AskModel  # what a worker asks the agent, one at a time
+# What a worker asks the agent, one at a time.
+Question = s.Prepare | s.Compact | s.AskModel | s.AskPerson
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -95,6 +106,10 @@ class Planner:
             step = s.next_step(session, self.rules, self.present.moment(epoch))
             if isinstance(step, s.Rest | s.Postpone | s.Wait | Question):
                 return Plan(events=tuple(events), launches=tuple(launches), then=step)
+            if isinstance(step, s.RunCommand) and not self._may(step):
+                events.append(_refused(session, step, self.present.clock()))
+                session = fold(session, events[-1])
+                continue
             if isinstance(step, s.RunCommand) and self.commands[step.name].run is None:
                 if ref(step.inbound) not in errands:
                     order = self._order(session, step, epoch=epoch, reached=reached)
@@ -120,13 +135,16 @@ class Planner:
                 notice = _to(session, inbound, ReplyId(f"{ref(inbound)}/queued"), text)
                 waiting = tuple(ref(each) for each in session.waiting)
                 return (e.PersonTold(at, (notice,), waiting),)
+            case s.Drop(inbound=inbound):
+                return (e.MessageDropped(ref(inbound), at),)
             case s.Reopen(why=why):
                 return (self._reopened(session, why),)
             case s.StartTurn(messages=messages):
                 id_, node = TurnId(self.new_id()), self.present.node
                 return (e.TurnStarted(id_, messages, epoch, at, node),)
-            case s.Interrupt(turn=turn):
-                return (e.TurnInterrupted(turn, "interrupted", at, reached),)
+            case s.Interrupt(turn=turn) | s.Expel(turn=turn):
+                cause: Why = "revoked" if isinstance(step, s.Expel) else "interrupted"
+                return (e.TurnInterrupted(turn, cause, at, reached),)
             case s.Steer(turn=turn, inbound=inbound):
                 return (e.TurnSteered(turn, ref(inbound), inbound.text, at),)
             case s.MarkTurn(turn=turn):
@@ -142,19 +160,17 @@ class Planner:
     def _in_turn(self, session: Session, step: s.Step, epoch: int) -> tuple[e.Event, ...]:
         at = self.present.clock()
         match step:
-            case s.AskPerson(turn=turn, call=call, why=why):
-                text = f"{why}\n{call.tool} {call.arguments}\n/approve or /deny"
-                question = _reply(session, ReplyId(f"{call.id}/question"), text, "question")
-                question = replace(question, buttons=_answers(call))
-                return (e.QuestionAsked(turn, call.id, question, at),)
+            case s.LetExpire(turn=turn, call=call_id):
+                return (e.QuestionAnswered(turn, call_id, False, epoch, at, EXPIRED),)
             case s.RefuseCall(turn=turn, call=call, why=why, denied=denied):
                 outcome = Outcome.DENIED if denied else Outcome.FAILED
                 return (e.CallEnded(turn, call.id, outcome, why, at),)
             case s.RunCalls(turn=turn, calls=calls):
-                effect = self.rules.effect
-                return tuple(e.CallStarted(turn, c.id, effect(c), epoch, at) for c in calls)
+                effect, box = self.rules.effect, self.rules.box
+                return tuple(e.CallStarted(turn, c.id, effect(c), epoch, at, box(c)) for c in calls)
             case s.SeekCall(turn=turn, call=call):
-                return (e.CallStarted(turn, call.id, Effect.EFFECT, epoch, at),)
+                box_of = self.rules.box
+                return (e.CallStarted(turn, call.id, Effect.EFFECT, epoch, at, box_of(call)),)
             case s.SettleCall(turn=turn, call=call):
                 return (e.CallEnded(turn, call.id, Outcome.UNKNOWN, LOST, at),)
             case s.Finish(turn=turn, text=text):
@@ -180,7 +196,11 @@ class Planner:
             epoch=epoch,
             reached=reached,
             new_session=lambda: SessionId(self.new_id()),
+            role=self.rules.role(sender_of(step.inbound)),
         )
+
+    def _may(self, step: s.RunCommand) -> bool:
+        return self.rules.role(sender_of(step.inbound)) <= self.commands[step.name].least
 
     def _reopened(self, session: Session, why: str) -> e.SessionReset:
         id_ = ReplyId(f"{session.id}/{session.position}")
@@ -197,7 +217,8 @@ def obeyed(order: Order, result: Obeyed) -> tuple[e.Event, ...]:
 
 def _relayed(session: Session, inbound: Inbound, at: float) -> e.MessageRelayed:
     reply = _to(session, inbound, ReplyId(f"{ref(inbound)}/0"), inbound.text)
-    replies = () if MIRRORED in inbound.labels else (replace(reply, media=inbound.media),)
+    whole = replace(reply, media=inbound.media, buttons=inbound.buttons)
+    replies = () if MIRRORED in inbound.labels else (whole,)
     return e.MessageRelayed(ref(inbound), inbound.text, at, replies)
 
 
@@ -206,8 +227,10 @@ def _to(session: Session, inbound: Inbound, id_: ReplyId, text: str) -> Reply:
     return Reply(id=id_, session=session.key, address=address, text=text, kind="notice")
 
 
-def _answers(call: Call) -> tuple[tuple[str, str], ...]:
-    return (("Approve", f"/approve {call.id}"), ("Deny", f"/deny {call.id}"))
+def _refused(session: Session, step: s.RunCommand, at: float) -> e.CommandRun:
+    inbound = step.inbound
+    reply = _to(session, inbound, ReplyId(f"{ref(inbound)}/0"), NOT_YOURS.format(step.name))
+    return e.CommandRun(ref(inbound), at, (reply,))
 
 
 def _launches(step: s.Step) -> tuple[Launch, ...]:

@@ -25,6 +25,7 @@ from hermes.gateway.drain import Drain, Leaving, ended, interrupt
 from hermes.gateway.hearing import Hearing, Post
 from hermes.gateway.lanes import Lane
 from hermes.gateway.lost import lost_message
+from hermes.gateway.porter import Porter
 from hermes.gateway.service import CLAIMS_MAX, Gateway
 from hermes.gateway.supervise import beside, caught_up, keep_running
 
@@ -42,6 +43,7 @@ class Serving:
     engine: Gateway
     hearing: Hearing
     drafts: Drafts
+    porter: Porter
     manifests: Mapping[str, Manifest]
     media: MediaShelf
     commands: Sequence[Command]
@@ -221,6 +223,8 @@ class Serving:
         engine = self.engine
         return Door(
             accept=engine.accept,
+            role=engine.standing.latest,
+            knock=self.porter.knock,
             deliver=engine.deliver,
             watch=engine.hub.watch,
             state=engine.state,

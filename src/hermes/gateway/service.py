@@ -13,7 +13,7 @@ from hermes.core.channel import Desk, GatewayState, Status
 from hermes.core.errors import Fenced, StoreFailed
 from hermes.core.ids import NodeId, SessionKey
 from hermes.core.messages import Inbound
-from hermes.core.session import Running
+from hermes.core.session import Asking, Running
 from hermes.core.store import Accepted, Claim, Store
 from hermes.gateway.delivery import Delivery
 from hermes.gateway.intake import Intake
@@ -21,11 +21,13 @@ from hermes.gateway.lanes import Lane, Lanes
 from hermes.gateway.live import Hub
 from hermes.gateway.present import Present
 from hermes.gateway.purse import Purse
+from hermes.gateway.standing import Standing
 from hermes.gateway.supervise import beside, keep_running, survived
 from hermes.gateway.worker import Worker
 
 CLAIMS_MAX = 50
 OWNED_MAX = 1_000
+OVERDUE_MAX = 100
 AGAIN_S = 1.0
 SURE_BEATS = 2  # of the three that fit into a lease
 
@@ -44,6 +46,7 @@ class Gateway:
     hub: Hub
     present: Present
     purse: Purse
+    standing: Standing
     outgoing: asyncio.Event = field(default_factory=asyncio.Event)
     failure: StoreFailed | None = None  # the last one that ended a session's work
     seen_at: float = 0.0  # when we last heard that we are alive in the eyes of others
@@ -74,6 +77,7 @@ class Gateway:
         await self.store.nodes.join(self.node, seat=seat)
         self.seen_at = asyncio.get_running_loop().time()
         await self.purse.look()
+        await self.standing.look()
         async with beside(keep_running("beat", self._beat)):
             yield
 
@@ -106,7 +110,8 @@ class Gateway:
         return not session.waiting and not isinstance(session.phase, Running)
 
     async def look_after(self) -> None:
-        """Sessions of ours that others wrote to."""
+        """Sessions of ours that others wrote to, and whom others let in or sent away."""
+        await self.look_at_people()
         for owned in await self.store.journal.owned(self.node, limit=OWNED_MAX):
             lane = self.lanes.get(owned.key)
             if lane is None or not lane.busy or lane.session.position < owned.head:
@@ -120,10 +125,19 @@ class Gateway:
         return len(claims)
 
     def reconsider(self) -> None:
-        """What was postponed may be possible now."""
-        for lane in self.lanes.resting():
-            if isinstance(lane.session.phase, Running) or lane.session.waiting:
+        """What was decided may be decided otherwise now."""
+        for lane in (*self.lanes.resting(), *self.lanes.working()):
+            if isinstance(lane.session.phase, Running | Asking) or lane.session.waiting:
                 self._wake(lane)
+
+    async def look_at_people(self) -> None:
+        if await self.standing.look():
+            self.reconsider()
+
+    async def let_expire(self) -> None:
+        """Sessions that wait for an answer whose time is over go on without it."""
+        for key in await self.store.library.overdue(self.present.clock(), limit=OVERDUE_MAX):
+            await self.dispatch(key)
 
     def is_sure(self) -> bool:
         """Nobody can have taken our sessions yet. What is shown without a commit needs that."""
@@ -197,3 +211,5 @@ class Gateway:
                 raise Fenced(f"node {self.node} was taken for dead while it slept")
             self.seen_at = began
             await self.purse.look()
+            await self.look_at_people()
+            await self.let_expire()

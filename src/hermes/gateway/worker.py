@@ -13,7 +13,7 @@ from typing import TypeVar
 from hermes.agent.loop import Agent
 from hermes.agent.prompt import PLAIN
 from hermes.core.channel import Desk, Obeyed
-from hermes.core.errors import HermesError, Refused, StoreBusy, StoreFull
+from hermes.core.errors import HermesError, Outdated, Refused, StoreBusy, StoreFull
 from hermes.core.events import Event, Span
 from hermes.core.fold import fold_all
 from hermes.core.ids import NodeId, TurnId
@@ -22,10 +22,11 @@ from hermes.core.ports import Bench
 from hermes.core.projection import Commit, UsageRow, commit_of
 from hermes.core.session import Session, Stage, Turn, ref
 from hermes.core.signals import Emit, Glimpse, Recorded, Signal, Watch
-from hermes.core.step import Compact, Postpone, Prepare, Rest, Wait
+from hermes.core.step import AskPerson, Compact, Postpone, Prepare, Rest, Wait
 from hermes.core.store import Claim, Fence, Journal
 from hermes.gateway.lanes import Flight, Lane
-from hermes.gateway.plan import Errand, Launch, More, Planner, Question, obeyed
+from hermes.gateway.plan import Errand, Launch, More, Plan, Planner, Question, obeyed
+from hermes.gateway.standing import Standing
 from hermes.gateway.supervise import outcome
 
 T = TypeVar("T")
@@ -52,6 +53,9 @@ class Worker:
     emit: Emit
     node: NodeId
     spend: Callable[[Sequence[UsageRow]], None]
+    standing: Standing
+    clean: Callable[[Event], Event]  # without secrets, before anything is decided by it
+    veil: Callable[[Watch], Watch]  # what is shown while it comes, without secrets
     fetched: frozenset[str] = frozenset()  # platforms where nothing is sent
 
     async def open(self, claim: Claim) -> Lane:
@@ -81,16 +85,14 @@ class Worker:
 
     async def _step(self, lane: Lane, arrived: tuple[Event, ...], desk: Desk) -> "_Stand":
         """One plan, made durable and begun."""
-        plan = self.planner.plan(
-            lane.session,
-            arrived,
-            epoch=lane.epoch,
-            reached=any(flight.reached for flight in lane.flights.values()),
-            errands=[key for key in lane.flights if isinstance(key, str)],
-        )
+        plan = self._planned(lane, arrived)
         rests = isinstance(plan.then, Rest) and not lane.flights
         before = lane.session.turn
-        alone = await self._append(lane, plan.events, rests=rests) if plan.events else True
+        try:
+            alone = await self._append(lane, plan.events, rests=rests) if plan.events else True
+        except Outdated:
+            await self.standing.look()
+            return await self._step(lane, arrived, desk)
         await self._cancel_stopped(lane)
         if before is not None and before.id != (lane.session.turn and lane.session.turn.id):
             await self._stop_left_over(lane, before, desk)
@@ -109,12 +111,22 @@ class Worker:
             return _Stand.POSTPONED
         return _Stand.RESTS if plan.events and rests else _Stand.WRITTEN
 
+    def _planned(self, lane: Lane, arrived: tuple[Event, ...]) -> Plan:
+        return self.planner.plan(
+            lane.session,
+            arrived,
+            epoch=lane.epoch,
+            reached=any(flight.reached for flight in lane.flights.values()),
+            errands=[key for key in lane.flights if isinstance(key, str)],
+        )
+
     async def _wait(self, lane: Lane) -> tuple[Event, ...]:
         """Results of what has landed; none when only news came."""
         await lane.bell.wait()
         lane.bell.clear()
         landed = [key for key, flight in lane.flights.items() if flight.task.done()]
-        return tuple(event for key in landed for event in lane.flights.pop(key).task.result())
+        events = (event for key in landed for event in lane.flights.pop(key).task.result())
+        return tuple(self.clean(event) for event in events)
 
     async def _catch_up(self, lane: Lane) -> None:
         lane.news = False
@@ -125,7 +137,14 @@ class Worker:
         """False when a message slipped in before our commit: then what was decided is not all."""
         due = lane.session.position - lane.snapshot_at >= SNAPSHOT_EVERY
         before = lane.session
-        commit = commit_of(before, events, snapshot=due, rests=rests, fetched=self.fetched)
+        commit = commit_of(
+            before,
+            events,
+            snapshot=due,
+            rests=rests,
+            fetched=self.fetched,
+            standing=self.standing.register.version,
+        )
         head = await self._written(lane, commit)
         lane.record(commit)
         self.spend(commit.usage)
@@ -152,7 +171,7 @@ class Worker:
     async def _ask(self, lane: Lane, step: Question) -> None:
         if step in lane.flights:
             return
-        if lane.lines is None and not isinstance(step, Prepare):
+        if lane.lines is None and not isinstance(step, Prepare | AskPerson):
             lane.read(await self.journal.lines(lane.session.view.spans))
         self._fly(lane, step, step.turn, self._asked(lane, step))
 
@@ -167,7 +186,12 @@ class Worker:
             )
         if isinstance(step, Prepare):
             return self._prepared(session)
-        assert turn is not None, "a model is asked for an open turn only"
+        assert turn is not None, "a model or a person is asked for an open turn only"
+        if isinstance(step, AskPerson):
+            return outcome(
+                lambda: agent.asker.ask(session, turn, step),
+                lambda error: agent.asker.broke(turn, step, error),
+            )
         request = lane.request()
         return outcome(
             lambda: agent.ask(session, turn, request, watch),
@@ -177,7 +201,7 @@ class Worker:
     async def _prepared(self, session: Session) -> tuple[Event, ...]:
         """A prompt that nobody can make is the plainest; one that cannot be written down ends this
         run, as a step does."""
-        prompt = await outcome(lambda: self.agent.compose(session), lambda _error: PLAIN)
+        prompt = await outcome(lambda: self.agent.composed(session), lambda _error: PLAIN)
         return (await _patiently(lambda: self.agent.keep(prompt)),)
 
     async def _stop_left_over(self, lane: Lane, turn: Turn, desk: Desk) -> None:
@@ -195,6 +219,7 @@ class Worker:
             labels=frozenset(lane.session.view.labels),
             watch=self._watch(lane, call.id),
             desk=desk,
+            approved=_approved(lane.session, call),
         )
 
     def _launch(self, lane: Lane, launch: Launch, desk: Desk) -> None:
@@ -241,7 +266,7 @@ class Worker:
                 lane.flights[key].reached = True
             self.emit(Signal(session, id_, glimpse))
 
-        return watch
+        return self.veil(watch)
 
     async def _cancel_stopped(self, lane: Lane) -> None:
         """A turn that was stopped has nothing in flight any more, detached commands included."""
@@ -263,6 +288,12 @@ async def _patiently(write: Callable[[], Awaitable[T]]) -> T:
         except (StoreBusy, StoreFull):
             await asyncio.sleep(WRITE_PAUSE_S)
     return await write()
+
+
+def _approved(session: Session, call: Call) -> str:
+    """The digest of what a person said yes to, when one was asked about this call."""
+    tracks = session.turn.tracks if session.turn is not None else ()
+    return next((t.digest for t in tracks if t.call.id == call.id and t.approved), "")
 
 
 def _is_over(compact: Compact, lane: Lane) -> bool:

@@ -15,6 +15,7 @@ from msgspec import Meta
 from msgspec.structs import FieldInfo, fields
 
 from hermes.core.errors import Misconfigured
+from hermes.settings.lines import line_of
 from hermes.settings.shape import NOT_SET, Section, Settings, is_secret
 
 DEPTH_MAX = 20
@@ -29,10 +30,14 @@ _KINDS: Mapping[object, str] = {
 
 
 class Checker:
-    """One reading of one tree. `origins` names the variable that a value came from, if one did."""
+    """One reading of one tree. `origins` names the variable that a value came from, if one did;
+    `text` is the file that the others came from."""
 
-    def __init__(self, secrets: Mapping[str, str], origins: Mapping[str, str]) -> None:
+    def __init__(
+        self, secrets: Mapping[str, str], origins: Mapping[str, str], text: str = ""
+    ) -> None:
         self.problems: list[Misconfigured] = []
+        self._text = text
         self._secrets = secrets
         self._origins = origins
 
@@ -62,7 +67,9 @@ class Checker:
             return None
         if (item := _items(field.type)) is not None:
             return self._listed(item, raw, path)
-        if field.name == "platforms":
+        if (each := _named(field.type)) is not None:
+            return self._sections(each, raw, path)
+        if path == ("platforms",):
             return self._platforms(raw, path)
         if field.type == Mapping[str, str] and isinstance(raw, Mapping):
             return self._texts(raw, path)
@@ -80,6 +87,17 @@ class Checker:
             if self._is_mapping(each, here):
                 found.append(section(**self._values(section, each, here)))
         return tuple(found)
+
+    def _sections(self, section: type[Section], raw: object, path: tuple[str, ...]) -> object:
+        """One section under each name; one that is wrong does not cost the others."""
+        if not self._is_mapping(raw, path):
+            return None
+        found: dict[str, Section] = {}
+        for name, inner in raw.items():
+            here = (*path, str(name))
+            if inner is not None and self._is_mapping(inner, here):
+                found[str(name)] = section(**self._values(section, inner, here))
+        return found
 
     def _platforms(self, raw: object, path: tuple[str, ...]) -> object:
         if not self._is_mapping(raw, path):
@@ -170,6 +188,8 @@ class Checker:
         if (variable := self._origin(path)) is not None:
             meant = f"{fix} " if fix.startswith("Did you mean") else ""
             key, fix = f"{variable} ({key})", f"{meant}Change or unset {variable}"
+        elif (line := line_of(self._text, path)) is not None:
+            problem = f"{problem} (config.yaml, line {line})"
         self.problems.append(Misconfigured(key, problem, fix))
 
     def _origin(self, path: tuple[str, ...]) -> str | None:
@@ -222,6 +242,10 @@ def type_at(path: tuple[str, ...]) -> object:
 
 def _section(type_: object) -> type[Section] | None:
     return type_ if isinstance(type_, type) and issubclass(type_, Section) else None
+
+
+def _named(type_: object) -> type[Section] | None:
+    return _section(get_args(type_)[1]) if get_origin(type_) is Mapping else None
 
 
 def _items(type_: object) -> type[Section] | None:

@@ -9,7 +9,14 @@ from hermes.core.errors import Misconfigured
 from hermes.settings.check import Checker
 from hermes.settings.home import CONFIG, SECRETS
 from hermes.settings.shape import Settings
-from hermes.settings.sources import close_to_others, merged, overrides, read_config, read_secrets
+from hermes.settings.sources import (
+    close_to_others,
+    merged,
+    overrides,
+    read_config,
+    read_secrets,
+    read_text,
+)
 
 
 def load(home: Path, environ: Mapping[str, str]) -> Settings:
@@ -36,7 +43,7 @@ def survey(home: Path, environ: Mapping[str, str]) -> tuple[Settings, tuple[Misc
         problems.append(broken)
     secrets = {**stored, **environ}
     above, origins = overrides(secrets)
-    checker = Checker(secrets, origins)
+    checker = Checker(secrets, origins, read_text(home / CONFIG) if tree else "")
     settings = checker.settings(merged(tree, above))
     if notice:
         settings = replace(settings, notices=(notice,))

@@ -20,6 +20,13 @@ Url = Annotated[str, Meta(pattern="^(https?://.+)?$", description="a URL: http:/
 StoreUrl = Annotated[
     str, Meta(pattern="^(sqlite|postgres(ql)?://.+)$", description="sqlite or postgresql://…")
 ]
+HostName = Annotated[
+    str,
+    Meta(
+        pattern=r"^(\*\.)?([A-Za-z0-9_]([A-Za-z0-9_-]{0,62})\.)*[A-Za-z0-9_][A-Za-z0-9_-]{0,62}(:[0-9]{1,5})?$",
+        description="a host: packages.example, *.files.example or example.com:8443",
+    ),
+]
 
 
 class Section(Struct, frozen=True, kw_only=True):
@@ -76,7 +83,16 @@ class SessionsSection(Section, frozen=True, kw_only=True):
 
 
 class ApprovalsSection(Section, frozen=True, kw_only=True):
+    """What becomes of a call that the policy would ask about, and how long a question waits."""
+
     mode: Literal["ask", "allow", "deny"] = "ask"
+    answer_s: Wait = 24 * 3600.0
+
+
+class PeopleSection(Section, frozen=True, kw_only=True):
+    """What becomes of somebody who is not known: an invite lets them in, or the owner is asked."""
+
+    strangers: Literal["invite", "request"] = "invite"
 
 
 class TerminalSection(Section, frozen=True, kw_only=True):
@@ -85,7 +101,14 @@ class TerminalSection(Section, frozen=True, kw_only=True):
     backend: Literal["local"] = "local"
     workdir: str | None = None
     sandbox: Literal["auto", "none"] = "auto"
+    allow_hosts: tuple[HostName, ...] = ()
     timeout_s: Wait = 180.0
+
+
+class NetworkSection(Section, frozen=True, kw_only=True):
+    """Places beside the public internet that URLs from outside may lead to."""
+
+    allow: tuple[str, ...] = ()
 
 
 class StoreSection(Section, frozen=True, kw_only=True):
@@ -141,6 +164,19 @@ class SkillsSection(Section, frozen=True, kw_only=True):
     disabled: tuple[str, ...] = ()
 
 
+class ToolsOn(Section, frozen=True, kw_only=True):
+    """On one platform, besides what is disabled everywhere."""
+
+    disabled: tuple[str, ...] = ()
+
+
+class ToolsSection(Section, frozen=True, kw_only=True):
+    """Names of toolsets (see toolsets.py) or of single tools that no model is offered."""
+
+    disabled: tuple[str, ...] = ()
+    platforms: Mapping[str, ToolsOn] = {}
+
+
 class BudgetsSection(Section, frozen=True, kw_only=True):
     """What may be spent; without a number there is no limit. A day begins at midnight UTC."""
 
@@ -166,12 +202,15 @@ class Settings(Section, frozen=True, kw_only=True):
     gateway: GatewaySection = GatewaySection()
     sessions: SessionsSection = SessionsSection()
     approvals: ApprovalsSection = ApprovalsSection()
+    people: PeopleSection = PeopleSection()
     terminal: TerminalSection = TerminalSection()
+    network: NetworkSection = NetworkSection()
     store: StoreSection = StoreSection()
     agent: AgentSection = AgentSection()
     compression: CompressionSection = CompressionSection()
     memory: MemorySection = MemorySection()
     skills: SkillsSection = SkillsSection()
+    tools: ToolsSection = ToolsSection()
     budgets: BudgetsSection = BudgetsSection()
     prices: Mapping[str, Price] = {}
     platforms: Mapping[str, Mapping[str, object]] = {}

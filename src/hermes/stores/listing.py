@@ -7,7 +7,7 @@ from hermes.core.codec import decode_event
 from hermes.core.events import CallEnded, FactSet, HomeSet, SessionReset
 from hermes.core.ids import SessionId, SessionKey, TurnId
 from hermes.core.messages import Address, Usage, sound
-from hermes.core.projection import Commit, TurnRow
+from hermes.core.projection import Commit, QuestionRow, TurnRow
 from hermes.core.store import ChatRow, ConversationRow, Home, SessionRow, ToolSum, UsageSum
 
 OPENING_CHARS_MAX = 80
@@ -44,6 +44,23 @@ def turn_row(*row: Any) -> TurnRow:
         started_at=started_at,
         ended_at=ended_at,
         first=first,
+    )
+
+
+def question_row(*row: Any) -> QuestionRow:
+    id_, key, turn, tool, preview, why, asked_at, expires_at, state, decided_by, decided_at = row
+    return QuestionRow(
+        id=id_,
+        key=SessionKey(key),
+        turn=TurnId(turn),
+        tool=tool,
+        preview=preview,
+        why=why,
+        asked_at=asked_at,
+        expires_at=expires_at,
+        state=state,
+        decided_by=decided_by,
+        decided_at=decided_at,
     )
 
 

@@ -2,11 +2,11 @@
 
 import asyncio
 import hashlib
-import os
 from pathlib import Path
 
-from hermes.core.errors import Rejected, StoreFailed
+from hermes.core.errors import Rejected
 from hermes.core.messages import Media
+from hermes.views.files import whole_file
 
 BYTES_MAX = 20_000_000
 
@@ -31,19 +31,8 @@ class FileShelf:
 
     def _write(self, digest: str, content: bytes) -> None:
         target = self._folder / digest
-        half = self._folder / f".{digest}.{os.getpid()}.half"
-        try:
-            self._folder.mkdir(mode=0o700, parents=True, exist_ok=True)
-            if target.exists():
-                return
-            handle = os.open(half, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600)
-            with os.fdopen(handle, "wb") as file:
-                file.write(content)
-                file.flush()
-                os.fsync(handle)
-            half.replace(target)
-        except OSError as error:
-            raise StoreFailed(f"{target}: {error.strerror}") from error
+        if not target.exists():
+            whole_file(target, content)
 
     def _read(self, digest: str) -> bytes | None:
         try:

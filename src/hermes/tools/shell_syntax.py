@@ -12,6 +12,8 @@ from itertools import pairwise
 import tree_sitter_bash
 from tree_sitter import Language, Node, Parser
 
+from hermes.views.honest import is_deceptive
+
 COMMAND_BYTES_MAX = 10_000
 PIECES_MAX = 120  # words and signs; a bound for the time that parsing and walking take
 SPACES_MAX = 4 * PIECES_MAX  # outside of quotes
@@ -20,14 +22,6 @@ WORD_CHARS_MAX = 4_096  # no path is longer
 NODES_MAX = 600
 DEPTH_MAX = 40
 
-# Where parsers disagree: control and format characters, a continued line within a word.
-DECEPTIVE = re.compile(
-    r"[\x00-\x08\x0b-\x1f\x7f-\xa0\u00ad\u0600-\u0605\u061c\u06dd\u070f\u0890\u0891\u08e2\u115f"
-    r"\u1160\u17b4\u17b5\u180b-\u180f\u2000-\u200f\u2028-\u202f\u205f-\u206f\u2800\u3000\u3164"
-    r"\ufe00-\ufe0f\ufeff\uffa0\ufff9-\ufffb\ud800-\udfff\U000110bd\U000110cd\U00013430-\U0001345f"
-    r"\U0001bca0-\U0001bca3\U0001d173-\U0001d17a\U000e0000-\U000e0fff]"
-)
-PLAIN_ASCII = bytes(range(0x20, 0x7F)) + b"\t\n"
 CONTINUED_WORD = re.compile(r"\S\\\n")
 GAP = re.compile(r"(?:[ \t\n]|\\\n)*")
 SIGNS = frozenset("|&;()<>{}$`\"'\\\n")
@@ -67,12 +61,6 @@ def tree_of(command: str) -> Node:
     if b"\n" in raw and not _keeps_to_its_line(root, raw):
         raise Unclear("the end of a line was not understood")
     return root
-
-
-def is_deceptive(text: str) -> bool:
-    if text.isascii():
-        return bool(text.encode().translate(None, PLAIN_ASCII))
-    return DECEPTIVE.search(text) is not None
 
 
 def raw_of(node: Node) -> bytes:

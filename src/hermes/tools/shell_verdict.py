@@ -232,10 +232,10 @@ class _Walk:
                         self.reasons.ask("text in it that is not judged here")
 
     def _command(self, node: Node, depth: int, before: Call | None = None) -> Call | None:
-        name, words = "", list[Word]()
+        name, spelled, words = "", "", list[Word]()
         for child in node.children:
             if child.type == "command_name":
-                name = text_of(child)
+                name = spelled = text_of(child)
                 plain = [part.type for part in child.named_children] == ["word"]
                 if not plain or PLAIN_NAME.fullmatch(name) is None:
                     name = ""
@@ -247,7 +247,7 @@ class _Walk:
                 self.statement(child, depth + 1)
             else:
                 words.append(self.word(child, depth + 1))
-        call = Call(name=name, words=tuple(words))
+        call = Call(name=name, words=tuple(words), spelled=spelled)
         self.calls.judge(call, before)
         return call
 

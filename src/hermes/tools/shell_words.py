@@ -41,6 +41,7 @@ class Call(Struct, frozen=True, kw_only=True):
 
     name: str
     words: tuple[Word, ...]
+    spelled: str = ""  # what stands in the place of the name
 
     @property
     def literal(self) -> list[str] | None:

@@ -1,24 +1,27 @@
 """`terminal`: a shell command, detached so that it outlives us, and found again after a crash."""
 
 import asyncio
+import re
 from collections.abc import Mapping
 from pathlib import Path
 
 from msgspec import Struct
+from msgspec.structs import replace
 
 from hermes.core.errors import ToolFailed
 from hermes.core.messages import Effect, Outcome
 from hermes.core.policy import Capability, Finding
-from hermes.core.ports import Bench, Tool, ToolResult, ToolSpec
+from hermes.core.ports import Bench, Presented, Tool, ToolResult, ToolSpec
 from hermes.core.rules import Allow, Ask
 from hermes.core.signals import CallProgress
 from hermes.tools.arguments import Arguments
 from hermes.tools.excerpt import excerpt_of
 from hermes.tools.output import clean_tail
-from hermes.tools.paths import WORKDIR, Places, resolved, workdir_of
+from hermes.tools.paths import CAME_FROM, WORKDIR, Places, resolved, workdir_of
 from hermes.tools.shell_effect import effect_of_command
 from hermes.tools.shell_grants import template_of
 from hermes.tools.shell_paths import Place, absolute
+from hermes.tools.shell_shown import shown
 from hermes.tools.shell_verdict import judge
 from hermes.views.terminal import Ended, Launch, Lost, Pending, Running, Sighting, Terminal
 
@@ -27,7 +30,9 @@ TIMEOUT_S_MAX = 6 * 3600.0
 BACKGROUND_MAX = 16  # running at once in a session
 SETTLE_S = 0.3  # a background command that fails at once is reported at once
 PROGRESS_S = 0.5
+GATEWAY = re.compile(r"\bhermes\b[^|;&\n]*\bgateway\s+(restart|stop)\b")
 PROGRESS_BYTES = 2_000
+BEHIND = "it goes on in the background"
 
 DESCRIPTION = (
     "Run a bash command; returns its output (stdout and stderr together) and exit status. "
@@ -89,6 +94,7 @@ def terminal_tool(terminal: Terminal, places: Places, *, timeout_s: float) -> To
         run=shell.run,
         capabilities=frozenset({Capability.EXECUTE}),
         judge=lambda arguments, facts: judged(places, arguments, facts),
+        present=lambda arguments, facts: presented(places, arguments, facts),
         seek=shell.seek,
         stop=shell.stop,
     )
@@ -97,13 +103,24 @@ def terminal_tool(terminal: Terminal, places: Places, *, timeout_s: float) -> To
 def judged(places: Places, arguments: str, facts: Mapping[str, str]) -> Finding:
     """What the policy should know of a command. A directory that is gone is left to the sandbox."""
     given = ARGUMENTS.parse(arguments)
-    cwd = given.workdir or facts.get(WORKDIR, "") or places.root
-    cwd = absolute(cwd, facts.get(WORKDIR, "") or places.root)
-    place = Place(root=places.root, cwd=cwd, home=places.home, guarded=places.guarded)
+    place = _place(places, given, facts)
     found = judge(given.command, place)
     if given.background and isinstance(found.verdict, Allow):
         return Finding(verdict=Ask("it would go on in the background"))
     return Finding(verdict=found.verdict, template=template_of(found, place))
+
+
+def presented(places: Places, arguments: str, facts: Mapping[str, str]) -> Presented:
+    given = ARGUMENTS.parse(arguments)
+    place = _place(places, given, facts)
+    seen = shown(given.command, judge(given.command, place), Path(place.cwd))
+    return replace(seen, notes=(*seen.notes, BEHIND)) if given.background else seen
+
+
+def _place(places: Places, given: TerminalArguments, facts: Mapping[str, str]) -> Place:
+    here = facts.get(WORKDIR, "") or places.root
+    cwd = absolute(given.workdir or here, here)
+    return Place(root=places.root, cwd=cwd, home=places.home, guarded=places.guarded)
 
 
 class _Shell:
@@ -123,6 +140,7 @@ class _Shell:
             session=bench.session,
             command=arguments.command,
             workdir=workdir,
+            workspace=bench.facts.get(CAME_FROM, ""),
             timeout_s=None if background else arguments.timeout or self._timeout_s,
             background=background,
         )
@@ -171,7 +189,7 @@ class _Shell:
             seen = await self._followed(bench, seen)
         text = await excerpt_of(self._terminal, seen)
         facts = self._facts(bench, seen)
-        notes = [note, *verdict_on(seen)]
+        notes = [note, *verdict_on(seen), *out_of_reach(seen)]
         if facts:
             notes.append(f"now in {facts[WORKDIR]}")
         if seen.launch.background and isinstance(seen.state, Running):
@@ -215,6 +233,14 @@ def outcome_of(seen: Sighting) -> Outcome:
             return Outcome.FAILED
         case Lost():
             return Outcome.UNKNOWN
+
+
+def out_of_reach(seen: Sighting) -> list[str]:
+    """From inside its box a command cannot signal the gateway: who can is told."""
+    failed = isinstance(seen.state, Ended) and seen.state.code not in (0, None)
+    if not failed or GATEWAY.search(seen.launch.command) is None:
+        return []
+    return ["the sandbox keeps commands from the gateway: ask the person to send /restart"]
 
 
 def verdict_on(seen: Sighting) -> list[str]:

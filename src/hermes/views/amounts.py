@@ -71,15 +71,15 @@ def rows(bars: Sequence[Bar], width: int, *, fancy: bool = True) -> list[Row]:
     left out where there is no room for it."""
     if not bars:
         return []
-    notes = max(_cells(bar.note) for bar in bars)
-    names = min(max(_cells(bar.name) for bar in bars), NAME_MAX, max(8, width - notes - 4))
+    notes = max(cells_of(bar.note) for bar in bars)
+    names = min(max(cells_of(bar.name) for bar in bars), NAME_MAX, max(8, width - notes - 4))
     room = width - names - notes - 4
     most = max(*(bar.value for bar in bars), 0.0)
     return [
         Row(
             _fitted(bar.name, names),
             _bar(bar.value / most if most else 0.0, room, fancy=fancy) if room >= BAR_MIN else "",
-            " " * (notes - _cells(bar.note)) + bar.note,
+            " " * (notes - cells_of(bar.note)) + bar.note,
         )
         for bar in bars
     ]
@@ -107,13 +107,13 @@ def _bar(part: float, room: int, *, fancy: bool) -> str:
 def _fitted(text: str, cells: int) -> str:
     """Cut or padded to exactly so many cells of a terminal."""
     text = "".join(c if c.isprintable() else " " for c in text)
-    if _cells(text) > cells:
-        while text and _cells(text) > cells - 1:
+    if cells_of(text) > cells:
+        while text and cells_of(text) > cells - 1:
             text = text[:-1]
         text += "…"
-    return text + " " * (cells - _cells(text))
+    return text + " " * (cells - cells_of(text))
 
 
-def _cells(text: str) -> int:
+def cells_of(text: str) -> int:
     wide = sum(unicodedata.east_asian_width(c) in "WF" for c in text)
     return len(text) + wide - sum(unicodedata.combining(c) > 0 for c in text)

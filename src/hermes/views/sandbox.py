@@ -15,13 +15,28 @@ from msgspec import Struct
 Profile = Literal["read", "write", "net", "host"]
 
 
+def profile_of(sandbox: Literal["auto", "none"], hosts: Sequence[str]) -> Profile:
+    """What a command gets by these settings, told without trying anything."""
+    if sandbox == "none":
+        return "host"
+    return "net" if hosts else "write"
+
+
+def python_parts(*prefixes: str) -> tuple[str, ...]:
+    """What of an installed Python a program of ours needs to see."""
+    parts = ("bin", "lib", "lib64", "pyvenv.cfg")
+    return tuple(f"{prefix}/{part}" for prefix in dict.fromkeys(prefixes) for part in parts)
+
+
 class Wish(Struct, frozen=True, kw_only=True):
     """What somebody wants to run in a box."""
 
     profile: Profile
     call: str  # names it, for the limits of the command as a whole
     workdir: str
+    workspace: str = ""  # a folder of the owner's choice in place of the usual one
     note: str = ""  # a file outside that it may write to
+    readable: tuple[str, ...] = ()  # more that it may read, such as its own program
 
 
 class Box(Struct, frozen=True, kw_only=True):
@@ -54,6 +69,9 @@ class Guard(Struct, frozen=True, kw_only=True):
 class Sandbox(Protocol):
     def box(self, wish: Wish, /) -> Box:
         """Raises ToolFailed when this machine cannot build it: nothing may run then."""
+
+    def keeps(self, folder: str, workspace: str, /) -> bool:
+        """Is what one command leaves in that folder there for the next one?"""
 
     def probe(self) -> tuple[Guard, ...]:
         """What is active, found out by trying, not by reading a version."""

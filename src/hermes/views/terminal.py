@@ -24,6 +24,8 @@ class Launch(Struct, frozen=True, kw_only=True, omit_defaults=True):
     timeout_s: float | None = None
     background: bool = False  # may be written to, and is listed
     profile: Profile = "write"  # of the box, where there is one
+    workspace: str = ""  # where the owner's chat came from, in place of the usual one
+    readable: tuple[str, ...] = ()  # more that it may read, such as its own program
 
 
 class Pending(Struct, frozen=True, tag="pending"):

@@ -67,6 +67,7 @@ def story(events: Iterable[e.Event]) -> tuple[StepRow, ...]:
 
 _GOES_ON = (e.TurnStarted, e.TurnResumed, e.CallEnded, e.QuestionAnswered)
 _NOT_OF_A_TURN = (
+    e.MessageDropped,
     e.MessageReceived,
     e.CommandRun,
     e.SessionSuspended,

@@ -5,11 +5,14 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Literal, cast
 
+from msgspec import structs
+
 from hermes.commands.chat import chat_commands
 from hermes.core import events as e
 from hermes.core import step as s
 from hermes.core.channel import Command, Considered, Desk, Obeyed, Status
 from hermes.core.errors import HermesError, Rejected
+from hermes.core.grants import Grant
 from hermes.core.ids import MessageId, NodeId, SessionId, SessionKey, session_key
 from hermes.core.messages import (
     Address,
@@ -24,6 +27,7 @@ from hermes.core.messages import (
     Spent,
     Usage,
 )
+from hermes.core.people import Role
 from hermes.core.projection import commit_of, replies_of
 from hermes.core.rules import Allow, Ask, BusyMode, Rules, Verdict
 from hermes.core.session import Session, Turn, call_id
@@ -31,6 +35,7 @@ from hermes.core.store import Accepted, Counts, Fence, MediaShelf, Store
 from hermes.core.transcript import request_lines
 from hermes.gateway.plan import Errand, Plan, Planner, obeyed
 from hermes.gateway.present import Present
+from tests.unit.core.life import asked
 
 KEY = session_key("telegram", "dm", "1")
 ADDRESS = Address(platform="telegram", chat="1")
@@ -71,6 +76,8 @@ class Town:
     busy: BusyMode = "queue"
     tells: frozenset[str] = frozenset()
     status: Status | None = None
+    roles: dict[str, Role] = field(default_factory=dict)  # who is not named is an owner
+    offer: Grant | None = None  # what an "always" would mean
     ids: "itertools.count[int]" = field(default_factory=lambda: itertools.count(1))
     chats: dict[SessionKey, "Chat"] = field(default_factory=dict)
 
@@ -89,6 +96,7 @@ class Town:
             commands={name: command.busy for name, command in commands.items()},
             effect=lambda call: EFFECTS[call.tool],
             verdict=asks_before_paying,
+            role=lambda sender: self.roles.get(sender.id, Role.OWNER),
             busy=self.busy,
             tells=self.tells,
         )
@@ -188,6 +196,10 @@ class Chat:
             self.then = plan.then
             if isinstance(plan.then, s.Prepare):
                 arrived = (e.PromptMade("prompt", self.town.now),)
+                continue
+            if isinstance(plan.then, s.AskPerson):
+                question = asked(self.session, plan.then, self.town.now)
+                arrived = (structs.replace(question, offer=self.town.offer),)
                 continue
             errands = [launch for launch in plan.launches if isinstance(launch, Errand)]
             if not errands:

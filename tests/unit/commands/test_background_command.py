@@ -4,6 +4,7 @@ from msgspec.structs import replace
 
 from hermes.core import events as e
 from hermes.core.ids import SessionKey
+from hermes.core.people import Role
 from hermes.core.session import Asking, Idle, Running
 from hermes.gateway.plan import Errand
 from tests.unit.commands.chats import ADDRESS, GROUP, GROUP_ADDRESS, Chat, Town
@@ -73,7 +74,7 @@ async def test_c63_its_question_is_answered_from_this_chat(town: Town) -> None:
     other = await behind(town, chat)
     await other.answer("", "pay")
     assert isinstance(other.session.phase, Asking)
-    assert await chat.say(f"/approve {other.session.phase.call}") == []
+    assert await chat.say(f"/approve {other.session.phase.question}") == []
     await other.go()
     assert isinstance(other.session.phase, Running)
 
@@ -86,7 +87,7 @@ async def test_c63_without_a_name_the_only_open_question_is_meant(town: Town) ->
     [told] = await chat.say("/deny")
     assert told.startswith("Several questions wait.")
     assert isinstance(one.session.phase, Asking)
-    await chat.say(f"/deny {one.session.phase.call} too dear")
+    await chat.say(f"/deny {one.session.phase.question} too dear")
     await one.go()
     assert "too dear" in one.rows[-1].text
     assert await chat.say("/approve") == []
@@ -95,11 +96,11 @@ async def test_c63_without_a_name_the_only_open_question_is_meant(town: Town) ->
 
 
 async def test_c63_in_a_group_only_its_person_answers_and_stops(town: Town) -> None:
+    town.roles["bob"] = Role.PAIRED
     chat = await town.chat(GROUP, GROUP_ADDRESS)
     other = await behind(town, chat, by="ann")
     await other.answer("", "pay")
-    refused = ["Only the person who was asked can answer that."]
-    assert await chat.say("/approve", by="bob") == refused
+    assert await chat.say("/approve", by="bob") == ["/approve is for my owner."]
     assert await chat.say("/background stop", by="bob") == [NOTHING]
     await other.go()
     assert isinstance(other.session.phase, Asking)

@@ -18,6 +18,7 @@ from hermes.commands.skills import (
 )
 from hermes.core import events as e
 from hermes.core.channel import Command
+from hermes.core.people import Role
 from hermes.core.rules import Busy
 from hermes.core.session import Running
 from hermes.gateway.plan import Errand, Planner
@@ -176,10 +177,12 @@ async def test_a_proposal_is_shown_with_buttons_approved_and_undone(skilled: Ski
 async def test_in_a_group_nobody_decides_but_the_owner(skilled: SkilledTown) -> None:
     assert skilled.workshop is not None
     id_ = await skilled.workshop.propose()
-    chat = await skilled.chat(GROUP, GROUP_ADDRESS)
+    skilled.roles["bob"] = Role.PAIRED
+    chat, alone = await skilled.chat(GROUP, GROUP_ADDRESS), await skilled.chat()
     for word in ("approve", "reject", "undo", "disable", "enable"):
-        assert await chat.say(f"/skills {word} {id_}") == [OWNER_ONLY]
-    assert await chat.say(f"/skills reject {id_}", by="owner") == ["Rejected: mine."]
+        assert await chat.say(f"/skills {word} {id_}", by="ann") == [OWNER_ONLY]
+        assert await alone.say(f"/skills {word} {id_}", by="bob") == [OWNER_ONLY]
+    assert await alone.say(f"/skills reject {id_}", by="ann") == ["Rejected: mine."]
 
 
 def test_fixed_commands_win_over_skills_of_the_same_name(skilled: SkilledTown) -> None:

@@ -108,15 +108,15 @@ async def test_insights_come_with_a_picture(town: Town, tmp_path: Path) -> None:
 
 async def test_a_chat_hears_nothing_of_who_else_there_is(town: Town, tmp_path: Path) -> None:
     town.now = NOW
-    chat = await town.chat()
+    chat, group = await town.chat(), await town.chat(GROUP, GROUP_ADDRESS)
     await spend(chat)
-    await spend(await town.chat(GROUP, GROUP_ADDRESS))
+    await spend(group)
     shelf = FileShelf(tmp_path)
-    for by, hidden in (("ann", True), ("owner", False)):
-        [reply] = (await told(chat, "/insights", shelf, by=by)).replies
+    for here, hidden in ((group, True), (chat, False)):
+        [reply] = (await told(here, "/insights", shelf)).replies
         content = await shelf.get(reply.media[0])
         assert content is not None
-        assert ("telegram:group:7" not in f"{reply.text}{content.decode()}") is hidden
+        assert ("telegram:dm:1" not in f"{reply.text}{content.decode()}") is hidden
         assert ("other chats" in reply.text) is hidden
 
 

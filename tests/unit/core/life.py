@@ -1,6 +1,7 @@
 """A session that is led through its life by a planner, for tests of the laws."""
 
 import asyncio
+import hashlib
 import itertools
 from collections.abc import Awaitable, Callable
 from dataclasses import dataclass, field, replace
@@ -11,8 +12,8 @@ from hermes.commands.chat import chat_commands
 from hermes.core import events as e
 from hermes.core import step as s
 from hermes.core.channel import Desk, Obeyed
-from hermes.core.ids import NodeId, SessionId
-from hermes.core.messages import Call, Effect, Line, Outcome
+from hermes.core.ids import NodeId, ReplyId, SessionId
+from hermes.core.messages import Call, Effect, Line, Outcome, Reply
 from hermes.core.projection import commit_of
 from hermes.core.rules import Allow, BusyMode, ResumeRules, Rules, Verdict
 from hermes.core.session import Session, Turn, call_id
@@ -25,11 +26,12 @@ from tests.unit.core.strategies import KEY, inbound
 class _NobodyElse:
     """A library of one lane: the one that asks."""
 
-    async def in_phase(self, _phase: str, *, limit: int) -> tuple[()]:
+    async def questions(self, *, limit: int, pending: bool) -> tuple[()]:
         return ()
 
 
 NOBODY = cast("Desk", SimpleNamespace(store=SimpleNamespace(library=_NobodyElse())))
+ANSWER_S = 3600.0
 EFFECTS = {"look": Effect.READ, "tidy": Effect.IDEMPOTENT, "pay": Effect.EFFECT}
 
 
@@ -95,6 +97,10 @@ class Life:
             assert errand.command.look is not None
             found = asyncio.run(_looked(errand.command.look(errand.order, NOBODY)))
             plan = self.go(*obeyed(errand.order, found))
+        if isinstance(plan.then, s.AskPerson):
+            self.record(asked(self.session, plan.then, self.now))
+            then = self.planner.plan(self.session, (), epoch=self.epoch, reached=False).then
+            plan = replace(plan, then=then)
         if isinstance(plan.then, s.Prepare):  # that is no law of its own
             self.record(e.PromptMade("prompt", self.now))
             then = self.planner.plan(self.session, (), epoch=self.epoch, reached=False).then
@@ -123,6 +129,23 @@ class Life:
         """What happened, but for the prompt, which is no part of any law but its own."""
         events = [event for event in self.events if not isinstance(event, e.PromptMade)]
         return [type(event).__name__ for event in events]
+
+
+def asked(session: Session, step: s.AskPerson, now: float) -> e.QuestionAsked:
+    """As an agent would ask, without a look at the disk."""
+    assert session.turn is not None
+    name = f"{step.call.id}@{session.position}"
+    id_ = hashlib.md5(name.encode(), usedforsecurity=False).hexdigest()
+    reply = Reply(
+        id=ReplyId(f"{id_}/question"),
+        session=session.key,
+        address=session.turn.address,
+        text=f"{step.call.tool}: {step.why}",
+        kind="question",
+    )
+    return e.QuestionAsked(
+        step.turn, step.call.id, reply, now, id_, step.why, f"digest of {id_}", now + ANSWER_S
+    )
 
 
 async def _looked(look: Awaitable[Obeyed]) -> Obeyed:

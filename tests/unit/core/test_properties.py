@@ -8,12 +8,12 @@ from hermes.core import events as e
 from hermes.core import step as s
 from hermes.core.codec import decode_event, decode_session, encode
 from hermes.core.errors import Refused
-from hermes.core.fold import fold, line_count
+from hermes.core.fold import fold
 from hermes.core.messages import Call, Effect, Line
 from hermes.core.projection import commit_of
 from hermes.core.rules import Allow, Ask, Busy, Deny, Moment, ResumeRules, Rules, Verdict
 from hermes.core.session import Session, ref
-from hermes.core.transcript import request_lines, rows
+from hermes.core.transcript import line_count, request_lines, rows
 from tests.unit.core.strategies import KEY, events, inbound
 from tests.unit.core.strict import faults
 

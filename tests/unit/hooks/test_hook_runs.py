@@ -7,7 +7,7 @@ import time
 from pathlib import Path
 
 from hermes.hooks.declared import Hook
-from hermes.hooks.run import ERROR_BYTES_MAX, Failure, Wish, environment, run
+from hermes.hooks.run import ERROR_BYTES_MAX, Failure, Wish, environment, run, started
 from tests.unit.hooks.world import text_of, until
 
 ENVIRON = {"PATH": os.environ["PATH"], "HOME": "/tmp", "API_KEY": "hunter2"}
@@ -24,7 +24,7 @@ def shell(folder: Path, script: str, timeout_s: float = 10.0) -> Hook:
 
 
 async def ran(made: Hook, value: bytes = b"{}\n") -> Wish | Failure:
-    return await run(made, value, environment(ENVIRON, made.folder))
+    return await run(made, value, started(made, environment(ENVIRON, made.folder), None))
 
 
 async def failure(made: Hook) -> Failure:

@@ -25,6 +25,7 @@ from hermes.gateway.live import Hub
 from hermes.hooks.ear import Hooks
 from hermes.stores.media import FileShelf
 from hermes.stores.sqlite import open_sqlite
+from tests.doubles.people import anybody, no_answer
 
 PATIENCE_S = 15.0
 KEY = session_key("telegram", "dm", "5")
@@ -83,6 +84,8 @@ class World:
         numbers = itertools.count(1)
         return Door(
             accept=self.accept,
+            role=anybody,
+            knock=no_answer,
             deliver=_nothing,
             watch=self.hub.watch,
             state=lambda: "ready",

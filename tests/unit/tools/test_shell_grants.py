@@ -1,5 +1,6 @@
 """What "always" covers for a shell command, what a person is shown, and what then runs."""
 
+import re
 from pathlib import Path
 
 import pytest
@@ -10,13 +11,13 @@ from hermes.core.ports import Tool
 from hermes.core.rules import Ask, Deny
 from hermes.terminals.local import LocalTerminal
 from hermes.tools.defaults import default_tools
-from hermes.tools.shell_bound import Changed, bind, check
 from hermes.tools.shell_grants import examples, template_of
 from hermes.tools.shell_paths import Place
 from hermes.tools.shell_shown import shown
 from hermes.tools.shell_verdict import judge
 
 PLACE = Place(root="/srv/project", cwd="/srv/project", home="/home/user")
+ROOT = Path("/")
 
 
 def template(command: str, place: Place = PLACE) -> Template | None:
@@ -116,26 +117,26 @@ def test_pol_07_examples_are_covered_by_the_grant_they_explain() -> None:
     ],
 )
 def test_sh_05_a_person_sees_what_does_not_show(command: str, seen: str) -> None:
-    text = shown(command, judge(command, PLACE)).text
+    text = shown(command, judge(command, PLACE), ROOT).text
     assert seen in text
     assert all(char == "\n" or char.isprintable() for char in text)
 
 
 def test_sh_05_a_long_command_shows_its_beginning_its_end_and_how_much_is_missing() -> None:
     command = "echo " + "a" * 4_000 + "; rm x"
-    seen = shown(command, judge(command, PLACE))
+    seen = shown(command, judge(command, PLACE), ROOT)
     assert seen.text.startswith("echo a")
     assert seen.text.endswith("; rm x")
-    assert f"{seen.left_out:,} characters" in seen.text
-    assert seen.left_out == len(command) - 2_000
+    assert f"{len(command) - 2_000:,} characters" in seen.text
 
 
 def test_sh_05_every_program_is_named() -> None:
     command = "ls | grep x && $X; rm y"
-    seen = shown(command, judge(command, PLACE))
-    assert seen.programs[:2] == ("ls", "grep")
-    assert "rm" in seen.programs
-    assert any(name.startswith("(known only") for name in seen.programs)
+    where, starts, *_ = shown(command, judge(command, PLACE), ROOT).notes
+    assert where == "in /"
+    assert re.search(r"^it starts \S*/ls, \S*/grep, ", starts)
+    assert "/rm" in starts
+    assert "(known only when it runs)" in starts
 
 
 @pytest.fixture
@@ -147,41 +148,43 @@ def folder(tmp_path: Path) -> Path:
     return tmp_path
 
 
-def test_sh_03_what_is_unchanged_runs_by_its_real_path(folder: Path) -> None:
+def bound_of(command: str, folder: Path) -> str:
+    place = Place(root=str(folder), cwd=str(folder), home="/home/user")
+    return shown(command, judge(command, place), folder, folders=[str(folder / "bin")]).bound
+
+
+def test_sh_03_a_program_is_held_by_its_real_path(folder: Path) -> None:
     (folder / "bin" / "link").symlink_to("tool")
-    bound = bind(("link", "-x"), folder, folders=[str(folder / "bin")])
-    assert bound.argv == (str(folder / "bin" / "tool"), "-x")
-    check(bound)
+    assert f'"{folder / "bin" / "tool"}"' in bound_of("link -x", folder)
+    assert bound_of("link -x", folder) == bound_of("link -x", folder)
 
 
-def test_sh_03_a_program_that_changed_after_it_was_judged_is_refused(folder: Path) -> None:
-    bound = bind(("tool",), folder, folders=[str(folder / "bin")])
+def test_sh_03_a_program_that_changed_after_it_was_judged_is_another(folder: Path) -> None:
+    before = bound_of("tool", folder)
     (folder / "bin" / "tool").write_text("#!/bin/sh\nrm x\n")
-    with pytest.raises(Changed):
-        check(bound)
+    assert bound_of("tool", folder) != before
 
 
-def test_sh_03_a_program_that_became_a_link_is_refused(folder: Path) -> None:
-    bound = bind(("tool",), folder, folders=[str(folder / "bin")])
+def test_sh_03_a_program_that_became_a_link_is_another(folder: Path) -> None:
+    before = bound_of("tool", folder)
     (folder / "bin" / "tool").rename(folder / "other")
     (folder / "bin" / "tool").symlink_to(folder / "other")
-    with pytest.raises(Changed):
-        check(bound)
+    assert bound_of("tool", folder) != before
 
 
-def test_sh_03_a_program_is_looked_for_in_fixed_places_only(folder: Path) -> None:
-    for name in ("nothing", "./tool", "../bin/tool", "bin/tool"):
-        with pytest.raises(Changed):
-            bind((name,), folder, folders=[str(folder / "bin")])
-
-
-def test_sh_04_a_script_that_changed_after_it_was_approved_is_refused(folder: Path) -> None:
-    (folder / "notes.txt").write_text("echo hi")
-    bound = bind(("tool", "./notes.txt"), folder, folders=[str(folder / "bin")])
-    check(bound)
-    (folder / "notes.txt").write_text("rm x")
-    with pytest.raises(Changed):
-        check(bound)
+@pytest.mark.parametrize(
+    "command", ["tool ./notes.txt", "tool -x && tool notes.txt", "./notes.txt"]
+)
+def test_sh_04_a_script_that_changed_after_it_was_approved_is_another(
+    folder: Path, command: str
+) -> None:
+    script = folder / "notes.txt"
+    script.write_text("echo hi")
+    script.chmod(0o755)
+    before = bound_of(command, folder)
+    assert bound_of(command, folder) == before
+    script.write_text("rm x")
+    assert bound_of(command, folder) != before
 
 
 @pytest.fixture
@@ -206,7 +209,7 @@ async def test_every_tool_says_what_it_can_do_at_its_worst(tools: dict[str, Tool
         ("terminal", '{"command": "ls", "background": true}', Ask),
         ("terminal", '{"command": "cat x", "workdir": "/home/user"}', Ask),
         ("read_file", '{"path": "~/.ssh/id_rsa"}', Deny),
-        ("read_file", '{"path": "../x"}', Ask),
+        ("read_file", '{"path": ".env"}', Ask),
         ("write_file", '{"path": ".git/hooks/pre-commit", "content": ""}', Ask),
         ("write_file", '{"path": "/etc/passwd", "content": ""}', Ask),
     ],

@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 
 from hermes.core.messages import Usage
 from hermes.core.store import Dimension, Spending, ToolSum, UsageSum
-from hermes.views.amounts import Bar, money, price, rows, short, sparks, tokens
+from hermes.views.amounts import Bar, cells_of, money, price, rows, short, sparks, tokens
 from hermes.views.chart import Words, chart, nice
 from hermes.views.insights import DAY_S, Figure, document, insights, period
 from hermes.views.svg import DARK, LIGHT, svg
@@ -109,7 +109,8 @@ def test_a_plot_fits_its_width(bars: list[tuple[str, int]], width: int, fancy: b
     drawn = rows([Bar(name, value, tokens(value)) for name, value in bars], width, fancy=fancy)
     assert len({len(row.note) for row in drawn}) == 1
     for row, (_, value) in zip(drawn, bars, strict=True):
-        assert row.bar == "" or len(row.name) + len(row.bar) + len(row.note) + 4 <= width
+        cells = cells_of(row.name) + len(row.bar) + len(row.note)
+        assert row.bar == "" or cells + 4 <= width
         assert row.name.isprintable()
         assert not row.bar or bool(row.bar.strip()) is (value > 0)
         assert fancy or row.bar.isascii()

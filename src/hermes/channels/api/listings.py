@@ -1,16 +1,14 @@
 """Sessions, messages, turns and questions as JSON documents. Pure; times are ISO 8601 in UTC."""
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from datetime import UTC, datetime
 
 import msgspec
 from msgspec.structs import asdict
 
 from hermes.channels.api.manifest import name_of
-from hermes.core import events as e
 from hermes.core.messages import Line, Usage
-from hermes.core.projection import TurnRow
-from hermes.core.session import Asking, Session
+from hermes.core.projection import QuestionRow, TurnRow
 from hermes.core.store import SessionRow
 from hermes.views.turn_story import StepRow, total
 
@@ -62,24 +60,20 @@ def turn_document(turn: TurnRow, steps: Sequence[StepRow]) -> Document:
     }
 
 
-def question_document(session: Session, phase: Asking, events: Iterable[e.Event]) -> Document:
+def question_document(row: QuestionRow) -> Document:
     """A call that waits for a person: what would run, and why somebody must say yes first."""
-    calls = [track.call for track in phase.turn.tracks if track.call.id == phase.call]
-    asked = [
-        event.question.text
-        for event in events
-        if isinstance(event, e.QuestionAsked) and event.call == phase.call
-    ]
     return {
-        "id": phase.call,
-        "session": session.key,
-        "turn": phase.turn.id,
-        "tool": calls[0].tool if calls else "",
-        "preview": calls[0].arguments if calls else "",
-        "why": asked[-1].partition("\n")[0] if asked else "",
-        "asked_at": iso(phase.asked_at),
-        "expires_at": None,
-        "state": "pending",
+        "id": row.id,
+        "session": row.key,
+        "turn": row.turn,
+        "tool": row.tool,
+        "preview": row.preview,
+        "why": row.why,
+        "asked_at": iso(row.asked_at),
+        "expires_at": iso(row.expires_at or None),
+        "state": row.state,
+        "decided_by": row.decided_by,
+        "decided_at": iso(row.decided_at),
     }
 
 

@@ -4,7 +4,6 @@ An order is a message like any other: it is stored, then obeyed, by whichever pr
 session.
 """
 
-from collections.abc import Sequence
 from contextlib import ExitStack
 from dataclasses import dataclass
 from typing import Final
@@ -15,16 +14,16 @@ from starlette.responses import Response
 
 from hermes.channels.api.follow import Follower
 from hermes.channels.api.front import Front, body_of, document, named
-from hermes.channels.api.listings import Document, question_document
-from hermes.channels.api.lookups import turn_events, turn_of
+from hermes.channels.api.listings import question_document
+from hermes.channels.api.lookups import turn_of
 from hermes.channels.api.manifest import PLATFORM
 from hermes.channels.api.refusals import NO_RETRY, Unserved, unknown, wrong
 from hermes.channels.api.shapes import Decision
 from hermes.channels.api.translate import SENDER
-from hermes.core.events import Event, QuestionAnswered, QuestionAsked
-from hermes.core.ids import CallId, MessageId, SessionKey, TurnId
+from hermes.core.ids import MessageId, SessionKey
 from hermes.core.messages import Address, Inbound
-from hermes.core.session import Asking, ref
+from hermes.core.projection import QuestionRow
+from hermes.core.session import ref
 from hermes.views.answer import MessageAnswer
 
 ORDERS: Final = "api-orders"  # an account of its own: no client can take its messages' ids
@@ -46,39 +45,33 @@ class Orders:
         after = await self.front.door.store.library.turn(turn.id)
         return document({"turn": turn.id, "state": (after or turn).state}, 202)
 
-    async def questions(self, _request: Request) -> Response:
-        store = self.front.door.store
-        rows = await store.library.in_phase("asking", limit=QUESTIONS_MAX)
-        found = [await self._question(row.key) for row in rows]
-        return document([question for question in found if question is not None])
+    async def questions(self, request: Request) -> Response:
+        """What waits; with ?all=1 what people were asked before, too."""
+        every = request.query_params.get("all", "") not in ("", "0", "false")
+        library = self.front.door.store.library
+        rows = await library.questions(limit=QUESTIONS_MAX, pending=not every)
+        return document([question_document(row) for row in rows])
 
     async def answer(self, request: Request) -> Response:
         """Once, for this call, and for no other that may wait by then (C63)."""
-        call = CallId(named(request))
+        id_, library = named(request), self.front.door.store.library
         decision = _decision(await body_of(request.scope, request.receive) or b"")
-        turn = await self.front.door.store.library.turn(TurnId(call.rpartition("-")[0]))
-        events = await turn_events(self.front.door.store, turn) if turn is not None else ()
-        if turn is None or not _was_asked(events, call):
-            raise unknown(f"There is no question “{call}”.")
-        session = await self.front.door.store.journal.load(turn.key)
-        phase = session.phase
-        if not isinstance(phase, Asking) or phase.call != call:
-            raise _not_open(call, events)
-        words = WORDS[decision.answer].format(call)
-        said = await self._obeyed(turn.key, words, f"{call}/{decision.answer}")
-        granted = _granted(await turn_events(self.front.door.store, turn), call)
-        if granted is None and said.state == "done":
-            raise Unserved(409, said.text or f"“{call}” was not answered.", code="not_answered")
-        return document({"id": call, "state": _STATES[granted]}, 202 if granted is None else 200)
-
-    async def _question(self, key: SessionKey) -> Document | None:
-        journal = self.front.door.store.journal
-        session = await journal.load(key)
-        phase = session.phase
-        if not isinstance(phase, Asking):
-            return None  # it has been answered meanwhile
-        events = await journal.since(key, phase.turn.first - 1)
-        return question_document(session, phase, events)
+        row = await library.question(id_)
+        if row is None:
+            raise unknown(f"There is no question “{id_}”.")
+        if row.state != "pending":
+            raise _not_open(row)
+        words = WORDS[decision.answer].format(id_)
+        said = await self._obeyed(row.key, words, f"{id_}/{decision.answer}")
+        after = await library.question(id_) or row
+        if after.state == "pending" and said.state == "done":
+            raise Unserved(409, said.text or f"“{id_}” was not answered.", code="not_answered")
+        if after.state != "pending" and (after.state == "denied") != (decision.answer == "deny"):
+            raise _not_open(after)
+        return document(
+            {"id": id_, "state": _STATES.get(after.state, after.state)},
+            202 if after.state == "pending" else 200,
+        )
 
     async def _obeyed(self, key: SessionKey, text: str, id_: str) -> MessageAnswer:
         """Give the order, and wait a little for what is said about it."""
@@ -105,32 +98,21 @@ class Orders:
             return follower.answer
 
 
-_STATES: Final = {True: "granted", False: "denied", None: "accepted"}
+_STATES: Final = {"approved": "granted", "used": "granted", "pending": "accepted"}
 
 
 def _decision(body: bytes) -> Decision:
     try:
         return msgspec.json.decode(body, type=Decision)
-    except msgspec.DecodeError as error:
+    except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as error:
         text = 'Send {"answer": "approve"}, "deny" or "always"'
         raise wrong(f"{text}: {error}.", "invalid_request") from error
 
 
-def _was_asked(events: Sequence[Event], call: CallId) -> bool:
-    return any(isinstance(event, QuestionAsked) and event.call == call for event in events)
-
-
-def _granted(events: Sequence[Event], call: CallId) -> bool | None:
-    for event in events:
-        if isinstance(event, QuestionAnswered) and event.call == call:
-            return event.granted
-    return None
-
-
-def _not_open(call: CallId, events: Sequence[Event]) -> Unserved:
-    granted = _granted(events, call)
-    if granted is None:
-        text = f"“{call}” waits no more: its turn was stopped or suspended."
-        return Unserved(409, text, code="not_open", headers=NO_RETRY)
-    text = f"“{call}” was {_STATES[granted]} already."
-    return Unserved(409, text, code="already_answered", headers=NO_RETRY)
+def _not_open(row: QuestionRow) -> Unserved:
+    if row.state in ("approved", "used", "denied"):
+        by = f" by {row.decided_by}" if row.decided_by else ""
+        text = f"“{row.id}” was {_STATES.get(row.state, row.state)} already{by}."
+        return Unserved(409, text, code="already_answered", headers=NO_RETRY)
+    text = f"“{row.id}” waits no more: {row.state}."
+    return Unserved(409, text, code="not_open", headers=NO_RETRY)

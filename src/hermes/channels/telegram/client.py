@@ -23,6 +23,7 @@ from hermes.core.channel import Command, Door, Manifest
 from hermes.core.errors import ChannelDown, ChannelFailed, ChannelRefused, Misconfigured
 from hermes.core.ids import DEFAULT_ISOLATION, Isolation
 from hermes.core.messages import Address, Media, Reply
+from hermes.core.people import Role, Sender
 
 COMMANDS_MAX = 100
 SUMMARY_CHARS_MAX = 256
@@ -57,11 +58,13 @@ class TelegramChannel:
     def manifest(self) -> Manifest:
         return self._manifest
 
-    def allows(self, address: Address, sender: str) -> bool:
-        """By ids alone. Who is let in by a chat may talk there, and nowhere else."""
-        return (
-            sender in self._settings.allowed_users or address.chat in self._settings.allowed_chats
-        )
+    def role(self, sender: Sender) -> Role:
+        """By ids alone. Who is named in the settings is an owner; who is let in by a chat may talk
+        there, and nowhere else."""
+        if sender.id in self._settings.allowed_users:
+            return Role.OWNER
+        let_in = sender.address.chat in self._settings.allowed_chats
+        return Role.MEMBER if let_in else Role.STRANGER
 
     async def aclose(self) -> None:
         await self._line.aclose()
@@ -144,7 +147,6 @@ class TelegramChannel:
                 isolation=self._isolation,
                 commands=frozenset(command.name for command in door.commands),
             ),
-            allows=self.allows,
         )
         hook = self._settings.webhook
         if hook is None:

@@ -9,6 +9,9 @@ import hashlib
 import os
 from pathlib import Path
 
+from hermes.core.errors import StoreFailed
+from hermes.views.files import whole_file
+
 FILES_MAX = 5_000  # of one kind; the oldest go
 TEXT_BYTES_MAX = 16_000
 
@@ -40,17 +43,10 @@ class Memory:
             return ""
 
     def _write(self, path: Path, text: str) -> bool:
-        half = path.with_suffix(f".{os.getpid()}.half")
         try:
-            path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
-            handle = os.open(half, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600)
-            with os.fdopen(handle, "wb") as file:
-                file.write(text.encode("utf-8", "replace")[:TEXT_BYTES_MAX])
-                file.flush()
-                os.fsync(handle)
-            half.replace(path)
+            whole_file(path, text.encode("utf-8", "replace")[:TEXT_BYTES_MAX])
             self._trim(path.parent)
-        except OSError:
+        except (StoreFailed, OSError):
             return False
         return True
 

@@ -7,7 +7,7 @@ import asyncio
 import contextlib
 import logging
 from collections import deque
-from collections.abc import Callable, Iterable
+from collections.abc import Iterable
 from dataclasses import dataclass, field
 
 import msgspec
@@ -21,7 +21,8 @@ from hermes.channels.telegram.updates import Sticker, Update, chat_of
 from hermes.channels.telegram.wording import Wanted, lost, picture_of, sticker_words
 from hermes.core.channel import Door
 from hermes.core.errors import ChannelFailed, ProviderFailed, Rejected
-from hermes.core.messages import Address, Inbound, Media, Spent
+from hermes.core.messages import Inbound, Media, Spent
+from hermes.core.people import Role, sender_of
 
 DAY_S = 24 * 3600.0
 STRANGERS_A_DAY_MAX = 100  # who is answered, in all
@@ -46,7 +47,6 @@ class Receiver:
     calls: Calls
     memory: Memory
     manners: Manners
-    allows: Callable[[Address, str], bool]
     _answered: deque[float] = field(default_factory=deque)
 
     async def take_all(self, updates: Iterable[Update]) -> None:
@@ -76,19 +76,18 @@ class Receiver:
             case None:
                 pass
 
-    def _is_allowed(self, inbound: Inbound) -> bool:
-        return self.allows(inbound.address, inbound.sender.id)
+    async def _is_allowed(self, inbound: Inbound) -> bool:
+        return await self.door.role(sender_of(inbound)) is not Role.STRANGER
 
     async def _hear(self, heard: Heard) -> None:
-        known = self._is_allowed(heard.inbound)
-        try:
-            # What a stranger sends is not even fetched.
-            await self.door.accept(await self._whole(heard) if known else heard.inbound)
-        except Rejected as rejected:
-            if known:
-                await self._tell(heard.inbound, f"I could not take that: {rejected}.")
-            elif heard.private:
+        if not await self._is_allowed(heard.inbound):  # what a stranger sends is not even fetched
+            if heard.private:
                 await self._turn_away(heard.inbound)
+            return
+        try:
+            await self.door.accept(await self._whole(heard))
+        except Rejected as rejected:
+            await self._tell(heard.inbound, f"I could not take that: {rejected}.")
 
     async def _whole(self, heard: Heard) -> Inbound:
         """The message with its files, or with words about those that did not come."""
@@ -142,7 +141,7 @@ class Receiver:
         try:
             await self.door.accept(replace(inbound, text=text))
         except Rejected as rejected:
-            known = self._is_allowed(inbound)
+            known = await self._is_allowed(inbound)
             return await self._answer(pressed, f"{rejected}." if known else NOT_YOURS)
         await self._answer(pressed)
         with contextlib.suppress(ChannelFailed):
@@ -154,8 +153,12 @@ class Receiver:
             await self.calls.answer(pressed.query, words)
 
     async def _turn_away(self, inbound: Inbound) -> None:
-        """Once a day, and never to more than a few: strangers cost nothing."""
-        now = self.door.clock()
+        """Once a day, and never to more than a few: strangers cost nothing. One who brings an
+        invite, or whom the owner is told of, hears that."""
+        now, name = self.door.clock(), inbound.sender.name
+        if said := await self.door.knock(sender_of(inbound), name, inbound.text):
+            await self._tell(inbound, said)
+            return
         while self._answered and self._answered[0] <= now - DAY_S:
             self._answered.popleft()
         last = await self.memory.get("strangers", inbound.sender.id)

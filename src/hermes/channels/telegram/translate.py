@@ -22,6 +22,7 @@ from hermes.channels.telegram.wording import (
 )
 from hermes.core.ids import DEFAULT_ISOLATION, Isolation, MessageId, SessionKey, chat_key
 from hermes.core.messages import Address, Inbound, Person
+from hermes.views.invites import code_in
 
 Kind = Literal["dm", "group", "channel"]
 
@@ -207,7 +208,9 @@ def _names_command(words: str, manners: Manners) -> bool:
 
 
 def _welcome(body: str, manners: Manners) -> str:
-    """What Telegram sends when somebody opens the bot is a wish for help, if nothing else."""
+    """What Telegram sends when somebody opens the bot is a wish for help, or brings an invite."""
+    if code_in(body):
+        return body
     begins = body == "/start" or body.startswith("/start ")
     known = "/start" in manners.commands or "/help" not in manners.commands
     return "/help" if begins and not known else body

@@ -19,6 +19,8 @@ from starlette.requests import ClientDisconnect, Request
 from starlette.responses import Response
 from starlette.routing import Route
 
+from hermes.channels.reach import Reach
+from hermes.channels.serving import server_config
 from hermes.channels.telegram.receive import Receiver, parsed
 from hermes.channels.telegram.settings import WebhookSettings
 from hermes.channels.telegram.updates import chat_of
@@ -27,7 +29,7 @@ from hermes.core.errors import Misconfigured, StoreFailed
 BODY_BYTES_MAX = 1_000_000
 BODY_S_MAX = 15.0
 CONNECTIONS_MAX = 64
-CLOSE_S_MAX = 5
+KEEP_ALIVE_S = 5
 SECRET_HEADER = "x-telegram-bot-api-secret-token"  # noqa: S105 (a name)
 
 log = logging.getLogger("hermes.channels.telegram")
@@ -55,7 +57,8 @@ class Hook:
         """The port is open, until the block ends."""
         listener = _bound(self._settings)
         app = Starlette(routes=[Route("/{path:path}", self._update, methods=["POST"])])
-        server = uvicorn.Server(_config(app))
+        places = {"connections_max": CONNECTIONS_MAX, "backlog": CONNECTIONS_MAX}
+        server = uvicorn.Server(server_config(app, Reach(), keep_alive_s=KEEP_ALIVE_S, **places))
         server.config.load()
         server.lifespan = server.config.lifespan_class(server.config)
         try:
@@ -98,22 +101,6 @@ def _bound(settings: WebhookSettings) -> socket.socket:
         problem = f"cannot listen on {settings.host} port {settings.port}: {error.strerror}"
         fix = "Set another port, or stop the program that has it"
         raise Misconfigured("platforms.telegram.webhook.port", problem, fix) from error
-
-
-def _config(app: Starlette) -> uvicorn.Config:
-    return uvicorn.Config(
-        app,
-        http="h11",
-        ws="none",
-        lifespan="off",
-        log_config=None,
-        access_log=False,
-        proxy_headers=False,
-        server_header=False,
-        date_header=False,
-        limit_concurrency=CONNECTIONS_MAX,
-        timeout_graceful_shutdown=CLOSE_S_MAX,
-    )
 
 
 async def _body(request: Request) -> bytes | None:

@@ -1,8 +1,8 @@
 """A copy of the database in one file, and back.
 
 It is no dump of PostgreSQL's: gzip'd JSON lines with what cannot be derived (journal, inbox,
-outbox, epochs, texts, what deleted sessions cost), so that a store of any kind can read it. The
-rest is rebuilt from the journal.
+outbox, epochs, texts, what deleted sessions cost, who may come in, the audit log), so that a store
+of any kind can read it. The rest is rebuilt from the journal.
 """
 
 import asyncio
@@ -24,7 +24,10 @@ from hermes.stores.postgres.statements import UPKEEP
 
 FORMAT = "hermes-copy.1"
 ROWS_AT_ONCE = 1_000
-TABLES = ("sessions", "journal", "inbox", "outbox", "texts", "usage")
+TABLES = (
+    *("sessions", "journal", "inbox", "outbox", "texts", "usage"),
+    *("standing", "people", "invites", "requests", "grants", "audit"),
+)
 
 
 class Chunk(msgspec.Struct, frozen=True):

@@ -4,7 +4,7 @@ import asyncio
 from collections.abc import Collection, Mapping, Sequence
 from typing import Any, TypeVar
 
-from hermes.core.errors import Fenced, HermesError, Refused
+from hermes.core.errors import Fenced, HermesError, Outdated, Refused
 from hermes.core.ids import SessionKey
 from hermes.core.projection import Commit
 from hermes.core.store import Accepted
@@ -51,10 +51,10 @@ class Sorted:
 
 
 def plan(
-    batch: Sorted, *, now: float, dialer: Dialer, beyond: Sequence[str]
+    batch: Sorted, *, now: float, dialer: Dialer, beyond: Sequence[str], log: Arrays
 ) -> Sequence[tuple[str, Arrays]]:
     """The statements of one transaction, by name, in the order in which they must run. `beyond`
-    are the platforms whose replies others must send.
+    are the platforms whose replies others must send; `log` is what the audit log gets.
 
     Rows are locked in one order everywhere: sessions by key, then the inbox, then the outbox.
     A batch of appends or rests alone locks by its own statement, which keeps to its arrays' order.
@@ -72,7 +72,7 @@ def plan(
     if len(sent) > 1:
         steps.append(("lock_outbox", {"ids": Texts.of(sent)}))
     if appends:
-        steps.append(("append", ops.appends(appends, dialer.shard)))
+        steps.append(("append", {**ops.appends(appends, dialer.shard), **log}))
     if rests:
         steps.append(("rest", ops.rests(rests)))
     if accepts:
@@ -112,15 +112,18 @@ def answer(batch: Sorted, rows: Mapping[str, Rows]) -> Sequence[Append]:
 
 
 def answer_refused(appends: Sequence[Append], held: Rows) -> None:
-    """`held` are those whose fence holds: they are ours, but were made from an older state.
+    """`held` are those whose fence holds: they are ours, but were made from an older state, or
+    decided by an older register.
 
-    After a lost connection that means that the first attempt was committed after all.
+    After a lost connection an older state means that the first attempt was committed after all.
     """
     heads = _numbered(appends, held)
     for append in appends:
         key = append.commit.key
         if append not in heads:
             fail(append.done, Fenced(f"{key} belongs to another process now"))
+        elif append.commit.standing is not None and heads[append][1]:
+            fail(append.done, Outdated(f"{key}: who may do what has changed meanwhile"))
         elif append.again:
             tell(append.done, heads[append][0])
         else:

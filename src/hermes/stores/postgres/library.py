@@ -7,7 +7,7 @@ from hermes.core.codec import decode_event, decode_line
 from hermes.core.errors import Rejected
 from hermes.core.events import Event, Span
 from hermes.core.ids import SessionId, SessionKey, TurnId
-from hermes.core.projection import TurnRow
+from hermes.core.projection import QuestionRow, TurnRow
 from hermes.core.recall import Scope
 from hermes.core.store import (
     ChatRow,
@@ -24,6 +24,7 @@ from hermes.stores.listing import (
     chat_row,
     conversation_row,
     home_row,
+    question_row,
     session_row,
     tool_sum,
     turn_row,
@@ -123,6 +124,18 @@ class PostgresLibrary:
             outbox={state: count for state, count, _ in outbox},
             outbox_oldest_at=min((at for *_, at in outbox if at is not None), default=None),
         )
+
+    async def questions(self, *, limit: int, pending: bool = False) -> Sequence[QuestionRow]:
+        found = await self._readers.fetch(QUERY["questions"], limit=limit, pending=pending)
+        return [question_row(*row) for row in found]
+
+    async def question(self, id_: str) -> QuestionRow | None:
+        found = await self._readers.fetch(QUERY["question"], id=kept(id_))
+        return question_row(*found[0]) if found else None
+
+    async def overdue(self, now: float, *, limit: int) -> Sequence[SessionKey]:
+        found = await self._readers.fetch(QUERY["overdue"], now=now, limit=limit)
+        return [SessionKey(key) for (key,) in found]
 
     async def usage(self, *, since: float, until: float, limit: int = 1_000) -> Spending:
         values = {"since": since, "until": until, "limit": limit}

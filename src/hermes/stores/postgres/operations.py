@@ -18,6 +18,7 @@ from hermes.core.store import Accepted, Fence
 from hermes.stores.listing import titles_of
 from hermes.stores.postgres.accounts import call_arrays, usage_arrays
 from hermes.stores.postgres.arrays import Blobs, Flags, Numbers, Texts, Times
+from hermes.stores.postgres.questions import answer_arrays, grant_arrays, question_arrays
 
 Arrays = dict[str, object]
 
@@ -174,14 +175,17 @@ def fences(operations: Sequence[Append | Rest]) -> Arrays:
     }
 
 
+def refused(operations: Sequence[Append]) -> Arrays:
+    return {**fences(operations), "base": Numbers.of([op.commit.base for op in operations])}
+
+
 def appends(operations: Sequence[Append], shard: int) -> Arrays:
     """What no operation has is not among the arrays, and its part not in the statement."""
     commits = [op.commit for op in operations]
     summaries = [commit.summary for commit in commits]
     numbered = list(enumerate(commits, start=1))
     return {
-        **fences(operations),
-        "base": Numbers.of([commit.base for commit in commits]),
+        **refused(operations),
         "count": Numbers.of([len(commit.events) for commit in commits]),
         "at": Times.of([commit.at for commit in commits]),
         "id": Texts.of([summary.id for summary in summaries]),
@@ -192,6 +196,8 @@ def appends(operations: Sequence[Append], shard: int) -> Arrays:
         "rows": Numbers.of([summary.rows for summary in summaries]),
         "taken": Numbers.of([summary.taken for summary in summaries]),
         "rests": Flags.of([commit.rests for commit in commits]),
+        "standing": Numbers.of([commit.standing for commit in commits]),
+        **({"begins": True} if any(c.standing is not None for c in commits) else {}),
         **({"resting": True} if any(commit.rests for commit in commits) else {}),
         **({"shard": shard} if any(summary.taken for summary in summaries) else {}),
         **_events(numbered),
@@ -203,6 +209,9 @@ def appends(operations: Sequence[Append], shard: int) -> Arrays:
         **_homes(operations),
         **usage_arrays(numbered),
         **call_arrays(numbered),
+        **question_arrays(numbered),
+        **answer_arrays(numbered),
+        **grant_arrays(numbered),
         **_snapshots(numbered),
     }
 

@@ -1,4 +1,8 @@
-"""Make the projections anew from the journal, one session at a time, beside those who write."""
+"""Make the projections anew from the journal, one session at a time, beside those who write.
+
+People, invites, requests, grants and the audit log are left alone: what was revoked, and by whom,
+stands in no journal.
+"""
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
@@ -7,12 +11,13 @@ from hermes.core.codec import decode_event, encode
 from hermes.core.events import Event, HomeSet, MessageReceived, SessionReset
 from hermes.core.ids import SessionId, SessionKey, TurnId
 from hermes.core.messages import Address, Inbound
-from hermes.core.projection import MessageRow, TurnRow, commit_of, summary_of
+from hermes.core.projection import MessageRow, QuestionRow, TurnRow, commit_of, summary_of
 from hermes.core.session import Session
 from hermes.core.store import Home
 from hermes.stores.postgres.accounts import call_values, usage_values
 from hermes.stores.postgres.connections import Connection, Dialer, apart
 from hermes.stores.postgres.operations import kept
+from hermes.stores.postgres.questions import question_values, settled
 from hermes.stores.postgres.statements import QUERY, UPKEEP
 
 KEYS_MAX = 500
@@ -32,6 +37,7 @@ class Projection:
     homes: dict[int, Home] = field(default_factory=dict)  # by the position of its event
     usage: list[dict[str, object]] = field(default_factory=list)
     calls: list[dict[str, object]] = field(default_factory=list)
+    questions: dict[str, QuestionRow] = field(default_factory=dict)
     places: dict[Address, Inbound] = field(default_factory=dict)  # the last message that named it
 
 
@@ -57,6 +63,11 @@ def projected(key: SessionKey, events: Iterable[Event]) -> Projection:
         result.rows += commit.rows
         result.usage += (usage_values(key, commit.base, row) for row in commit.usage)
         result.calls += (call_values(key, commit.base, row) for row in commit.calls)
+        for question in commit.questions:
+            result.questions.setdefault(question.id, question)
+        for answer in commit.answers:
+            if (asked := result.questions.get(answer.id)) is not None:
+                result.questions[answer.id] = settled(asked, (answer,))
         result.turns.update({turn.id: turn for turn in commit.turns})
         result.session = after
     return result
@@ -100,6 +111,8 @@ async def _rebuild(connection: Connection, key: SessionKey) -> None:
         await cursor.executemany(UPKEEP["put_turn"], [_turn(t) for t in result.turns.values()])
         await cursor.executemany(UPKEEP["put_usage"], result.usage)
         await cursor.executemany(UPKEEP["put_call"], result.calls)
+        asked = [question_values(row) for row in result.questions.values()]
+        await cursor.executemany(UPKEEP["put_question"], asked)
         homes = [_home(key, position, home) for position, home in result.homes.items()]
         await cursor.executemany(UPKEEP["put_home"], homes)
         places = [_chat(address, inbound) for address, inbound in result.places.items()]

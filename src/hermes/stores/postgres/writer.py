@@ -15,6 +15,7 @@ from psycopg.pq import TransactionStatus
 
 from hermes.core.errors import StoreBusy, StoreFailed
 from hermes.stores.postgres import operations as ops
+from hermes.stores.postgres.chain import Chain
 from hermes.stores.postgres.connections import PAUSE_S, RETRY_S, Connection, Dialer
 from hermes.stores.postgres.exchange import (
     AnyOperation,
@@ -40,9 +41,15 @@ class Writer:
     """Owns the write connection. Callers put an operation in and await its `done`."""
 
     def __init__(
-        self, dialer: Dialer, clock: Callable[[], float], ring: Callable[[], None], reach: Reach
+        self,
+        dialer: Dialer,
+        clock: Callable[[], float],
+        ring: Callable[[], None],
+        reach: Reach,
+        chain: Chain,
     ) -> None:
         self._dialer = dialer
+        self._chain = chain
         self._lane = dialer.writing()
         self._reach = reach
         self._clock = clock
@@ -113,6 +120,8 @@ class Writer:
             except psycopg.Error as error:
                 collisions += isinstance(error, Collided)
                 lost = self._lane.lost(error)
+                if lost:
+                    self._chain.begin_again()  # nobody knows where the old one ends
                 late = asyncio.get_running_loop().time() > deadline
                 for operation in batch:
                     operation.again = operation.again or lost
@@ -137,8 +146,12 @@ class Writer:
     async def _send(self, batch: Sequence[AnyOperation]) -> None:
         kinds = Sorted(batch)
         beyond = self._reach.beyond(kinds.platforms())
-        steps = plan(kinds, now=self._clock(), dialer=self._dialer, beyond=beyond)
+        log = self._chain.sealed([op.commit.audit for op in kinds.appends])
+        now = self._clock()
+        steps = plan(kinds, now=now, dialer=self._dialer, beyond=beyond, log=log.arrays())
         refused = answer(kinds, await self._transact(steps))
+        if log.rows and not refused:
+            self._chain.grown(log)
         if kinds.accepts:
             self._ring()
         if refused:
@@ -149,7 +162,7 @@ class Writer:
 
     async def _explain(self, refused: Sequence[Append]) -> None:
         """Apart from the batch, which is committed and must not be sent again for this."""
-        arrays = ops.fences(refused)
+        arrays = ops.refused(refused)
         statement = fitting("fences", arrays)
 
         async def ask(connection: Connection) -> Rows:

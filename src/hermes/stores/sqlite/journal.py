@@ -6,7 +6,7 @@ import apsw
 from msgspec import Struct
 
 from hermes.core.codec import decode_session, encode, kind_of
-from hermes.core.errors import Fenced, Refused
+from hermes.core.errors import Fenced, Outdated, Refused
 from hermes.core.events import Event, MessageReceived, Span
 from hermes.core.fold import fold_all
 from hermes.core.ids import NodeId, SessionId, SessionKey
@@ -15,10 +15,13 @@ from hermes.core.projection import Commit, Written
 from hermes.core.session import Session
 from hermes.core.store import Accepted, Claim, Fence
 from hermes.stores.listing import homes_of
+from hermes.stores.sqlite.audit import Chain
 from hermes.stores.sqlite.chains import Scroll, add_event, events_after, read_lines
 from hermes.stores.sqlite.directory import see_chat, set_homes
 from hermes.stores.sqlite.nodes import SqliteNodes, demand_alive
+from hermes.stores.sqlite.questions import add_questions
 from hermes.stores.sqlite.reader import Reader, rows
+from hermes.stores.sqlite.trust import add_grants, version
 from hermes.stores.sqlite.usage import add_usage
 from hermes.stores.sqlite.writer import Writer
 
@@ -57,12 +60,18 @@ STIR = "UPDATE sessions SET ready = ?, busy = ? WHERE n = ?"
 
 class SqliteJournal:
     def __init__(
-        self, writer: Writer, reader: Reader, nodes: SqliteNodes, clock: Callable[[], float]
+        self,
+        writer: Writer,
+        reader: Reader,
+        nodes: SqliteNodes,
+        clock: Callable[[], float],
+        chain: Chain,
     ) -> None:
         self._writer = writer
         self._reader = reader
         self._nodes = nodes
         self._clock = clock
+        self._chain = chain
 
     async def accept(self, inbound: Inbound, *, opens: SessionId) -> Accepted:
         event = MessageReceived(inbound, opens)
@@ -97,7 +106,7 @@ class SqliteJournal:
         return await self._reader.later(lambda db: read_lines(db, spans))
 
     async def append(self, commit: Commit, *, fence: Fence) -> int:
-        head = await self._writer.write(lambda db: _append(db, commit, fence))
+        head = await self._writer.write(lambda db: _append(db, commit, fence, self._chain))
         if _awaited(commit):
             self._nodes.bell.ring()
         return head
@@ -219,11 +228,13 @@ def _fenced(db: apsw.Cursor, key: SessionKey, fence: Fence) -> _Stand:
     return _Stand(*found[0])
 
 
-def _append(db: apsw.Cursor, commit: Commit, fence: Fence) -> int:
+def _append(db: apsw.Cursor, commit: Commit, fence: Fence, chain: Chain) -> int:
     stand = _fenced(db, commit.key, fence)
     number, head, tail = stand.number, stand.head, stand.tail
     if not stand.written <= commit.base <= head:
         raise Refused(f"{commit.key}: the commit is not made from the session's latest state")
+    if commit.standing is not None and commit.standing != version(db):
+        raise Outdated(f"{commit.key}: who may do what has changed meanwhile")
     add_turns(db, number, commit, shift=head - commit.base)
     add_usage(db, number, commit, head)
     for event in commit.events:
@@ -236,6 +247,11 @@ def _append(db: apsw.Cursor, commit: Commit, fence: Fence) -> int:
         db.execute(ADD_REPLY, (reply.id, number, where.platform, where.chat, body, commit.at))
     if commit.homes:
         set_homes(db, number, homes_of(commit), tail)
+    add_questions(db, number, commit)
+    if commit.grants:
+        add_grants(db, commit)
+    if commit.audit:
+        chain.write(db, commit.audit)
     s = commit.summary
     waiting = stand.waiting - s.taken
     place = (head, head, tail, s.id, scroll.conversation, scroll.tail, scroll.at)
@@ -254,4 +270,4 @@ def _append(db: apsw.Cursor, commit: Commit, fence: Fence) -> int:
 def _awaited(commit: Commit) -> bool:
     """Another process may wait for this: it is to send it, to show it, or has asked for it."""
     over = any(turn.state != "running" for turn in commit.turns)
-    return bool(commit.replies or commit.summary.taken or over)
+    return bool(commit.replies or commit.summary.taken or commit.grants or over)

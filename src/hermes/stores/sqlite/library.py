@@ -11,7 +11,7 @@ from hermes.core.errors import Rejected
 from hermes.core.events import Event, Span
 from hermes.core.ids import SessionId, SessionKey, TurnId
 from hermes.core.messages import sound
-from hermes.core.projection import TurnRow
+from hermes.core.projection import QuestionRow, TurnRow
 from hermes.core.recall import Scope
 from hermes.core.store import (
     ChatRow,
@@ -28,6 +28,7 @@ from hermes.stores.listing import conversation_row, session_row, turn_row
 from hermes.stores.sqlite.chains import events_after
 from hermes.stores.sqlite.directory import chats, homes
 from hermes.stores.sqlite.nodes import SqliteNodes
+from hermes.stores.sqlite.questions import overdue, question, questions
 from hermes.stores.sqlite.reader import Reader, rows
 from hermes.stores.sqlite.rebuild import rebuild_all
 from hermes.stores.sqlite.search import index_messages, is_unread, search
@@ -78,6 +79,7 @@ DELETE = (
     "DELETE FROM chats WHERE session = ?1",
     "DELETE FROM homes WHERE session = ?1",
     "DELETE FROM tool_calls WHERE session = ?1",
+    "DELETE FROM questions WHERE session = ?1",
     UNNAME,
     "DELETE FROM sessions WHERE n = ?1",
 )
@@ -189,6 +191,15 @@ class SqliteLibrary:
 
     async def counts(self) -> Counts:
         return self._reader.now(_counts)
+
+    async def questions(self, *, limit: int, pending: bool = False) -> Sequence[QuestionRow]:
+        return await self._reader.later(lambda db: questions(db, limit, pending))
+
+    async def question(self, id_: str) -> QuestionRow | None:
+        return self._reader.now(lambda db: question(db, id_))
+
+    async def overdue(self, now: float, *, limit: int) -> Sequence[SessionKey]:
+        return self._reader.now(lambda db: overdue(db, now, limit))
 
     async def usage(self, *, since: float, until: float, limit: int = 1_000) -> Spending:
         return await self._reader.later(lambda db: usage(db, since, until, limit))

@@ -1,7 +1,9 @@
 """Open the file, bring its schema up to date, and hand out the store's sides."""
 
+import os
 import time
 from collections.abc import Callable, Sequence
+from contextlib import suppress
 from importlib import resources
 from pathlib import Path
 from urllib.parse import quote
@@ -10,6 +12,8 @@ import apsw
 
 from hermes.core.errors import HermesError, StoreFailed, StoreTooNew
 from hermes.core.store import Store
+from hermes.stores.audit_key import OPEN_KEY
+from hermes.stores.sqlite.audit import Chain, SqliteAudit
 from hermes.stores.sqlite.failures import explained
 from hermes.stores.sqlite.journal import SqliteJournal
 from hermes.stores.sqlite.library import SqliteLibrary
@@ -17,6 +21,7 @@ from hermes.stores.sqlite.nodes import SqliteNodes
 from hermes.stores.sqlite.outbox import SqliteOutbox
 from hermes.stores.sqlite.reader import Reader
 from hermes.stores.sqlite.texts import SqliteTexts
+from hermes.stores.sqlite.trust import SqliteTrust
 from hermes.stores.sqlite.upkeep import SqliteUpkeep, copy_to
 from hermes.stores.sqlite.writer import Writer, close_quietly
 
@@ -32,6 +37,7 @@ async def open_sqlite(
     lease_clock: Callable[[], float] = time.monotonic,
     vfs: str | None = None,
     busy_ms: int = BUSY_TIMEOUT_MS,
+    audit_key: bytes = OPEN_KEY,
 ) -> Store:
     """Raises a StoreFailed that says what to do. The folder must exist."""
     name = str(path)
@@ -42,12 +48,15 @@ async def open_sqlite(
     except OSError as error:
         raise StoreFailed(f"{name}: {error.strerror}. Check the folder's permissions.") from error
     nodes = SqliteNodes(writer, reader, path.parent / "nodes", lease_s, clock, lease_clock)
+    chain = Chain(audit_key)
     return Store(
-        journal=SqliteJournal(writer, reader, nodes, clock),
+        journal=SqliteJournal(writer, reader, nodes, clock, chain),
         nodes=nodes,
         outbox=SqliteOutbox(writer, reader, clock),
         library=SqliteLibrary(writer, reader, nodes),
         texts=SqliteTexts(writer, reader),
+        trust=SqliteTrust(writer, reader, nodes.bell, clock, chain),
+        audit=SqliteAudit(writer, reader, chain),
         upkeep=SqliteUpkeep(writer, reader, nodes),
     )
 
@@ -69,6 +78,8 @@ def _opened(path: Path, vfs: str | None, busy_ms: int) -> tuple[Writer, Reader]:
 
 def _connect(path: Path, vfs: str | None, busy_ms: int) -> apsw.Connection:
     """The connection that writes, on a file whose schema is ours. Half of one is closed again."""
+    if vfs is None:
+        _make_closed(path)
     db = apsw.Connection(str(path), vfs=vfs)
     try:
         db.set_busy_timeout(busy_ms)
@@ -82,6 +93,12 @@ def _connect(path: Path, vfs: str | None, busy_ms: int) -> apsw.Connection:
         close_quietly(db)
         raise
     return db
+
+
+def _make_closed(path: Path) -> None:
+    """SQLite would make the file as the umask says; its logs get the mode that the file has."""
+    with suppress(OSError):  # what is wrong with the place, SQLite says better
+        os.close(os.open(path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600))
 
 
 def _read_connection(name: str, vfs: str | None) -> apsw.Connection:

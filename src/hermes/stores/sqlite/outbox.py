@@ -23,6 +23,7 @@ _STATES: dict[str, SendState] = {
 }
 # Only who has the row in hand may say what became of it.
 MINE = "WHERE reply = ? AND node = ? AND state <> 'delivered'"
+UNDECIDED = "state <> 'abandoned'"  # who is sent away is so while something is being sent to them
 COLUMNS = "body, state, attempts, chunks, created_at, receipt, problem"
 # A wait that lies days ahead was counted before the clock was set back.
 OPEN = """
@@ -100,7 +101,7 @@ class SqliteOutbox:
 
     async def failed(self, reply: ReplyId, why: str, *, not_before: float, abandon: bool) -> None:
         state = "abandoned" if abandon else "failed"
-        sql = f"UPDATE outbox SET state = ?, problem = ?, not_before = ? {MINE}"
+        sql = f"UPDATE outbox SET state = ?, problem = ?, not_before = ? {MINE} AND {UNDECIDED}"
         await self._note(sql, (state, sound(why), not_before, reply, self._in_hand.get(reply)))
 
     async def _note(self, sql: str, values: tuple[str | float | None, ...]) -> None:

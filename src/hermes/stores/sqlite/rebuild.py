@@ -1,4 +1,8 @@
-"""Make the projections anew from the journal, in one transaction."""
+"""Make the projections anew from the journal, in one transaction.
+
+People, invites, requests, grants and the audit log are left alone: what was revoked, and by whom,
+stands in no journal.
+"""
 
 import apsw
 
@@ -8,6 +12,7 @@ from hermes.core.session import Session
 from hermes.stores.sqlite.chains import Scroll, events_after
 from hermes.stores.sqlite.directory import rebuild_directory
 from hermes.stores.sqlite.journal import add_turns, is_busy
+from hermes.stores.sqlite.questions import add_questions
 from hermes.stores.sqlite.reader import rows
 from hermes.stores.sqlite.search import forget_index
 from hermes.stores.sqlite.usage import add_usage
@@ -20,7 +25,7 @@ WHERE n = ?
 
 
 def rebuild_all(db: apsw.Cursor) -> None:
-    for table in ("messages", "turns", "conversations", "tool_calls"):
+    for table in ("messages", "turns", "conversations", "tool_calls", "questions"):
         db.execute(f"DELETE FROM {table}")
     db.execute("DELETE FROM usage WHERE session <> 0")  # of deleted ones nothing else tells
     for number, key in rows(db, "SELECT n, key FROM sessions ORDER BY n"):
@@ -35,6 +40,7 @@ def _rebuild(db: apsw.Cursor, number: int, key: SessionKey) -> None:
         commit = commit_of(session, (event,))
         add_turns(db, number, commit, shift=0)
         add_usage(db, number, commit, session.position)
+        add_questions(db, number, commit)
         scroll.write(db, commit)
         session = commit.after
     s, waiting = summary_of(session), len(session.waiting)

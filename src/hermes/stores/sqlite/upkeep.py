@@ -13,6 +13,7 @@ from hermes.stores.sqlite.failures import explained
 from hermes.stores.sqlite.nodes import SqliteNodes
 from hermes.stores.sqlite.reader import Reader, rows
 from hermes.stores.sqlite.writer import Writer
+from hermes.views.files import new_file
 
 PROBLEMS_MAX = 20
 GAPS = """
@@ -61,8 +62,8 @@ class SqliteUpkeep:
 def copy_to(db: apsw.Connection, target: Path) -> None:
     """A consistent copy. It stands under its name only when it is whole."""
     half = target.with_name(f".{target.name}.{os.getpid()}.half")
-    half.unlink(missing_ok=True)
     try:
+        new_file(half, b"")  # closed to others before there is something in it
         copy = apsw.Connection(str(half))
         try:
             with copy.backup("main", db, "main") as backup:
@@ -71,7 +72,6 @@ def copy_to(db: apsw.Connection, target: Path) -> None:
             copy.execute("PRAGMA journal_mode = DELETE")  # one file, no log beside it
         finally:
             copy.close()
-        half.chmod(0o600)
         half.replace(target)
     except apsw.Error as error:
         raise explained(error, str(target)) from error

@@ -21,6 +21,7 @@ from hermes.gateway.service import Gateway
 from hermes.providers.scripted import Pace, Scripted
 from hermes.stores.media import FileShelf
 from hermes.stores.sqlite import open_sqlite
+from tests.doubles.people import anybody, no_answer
 
 KEY = session_key("local", "dm", "main")
 Rule = Callable[[Request], Answer | tuple[Answer, Pace]]
@@ -97,6 +98,8 @@ def door_of(gateway: Gateway, parts: Parts) -> Door:
 
     return Door(
         accept=gateway.accept,
+        role=anybody,
+        knock=no_answer,
         deliver=gateway.deliver,
         watch=gateway.hub.watch,
         state=lambda: gateway.present.state,

@@ -9,6 +9,7 @@ from hermes.channels.telegram.client import TelegramChannel
 from hermes.channels.telegram.receive import NOT_YOURS, OLD_BUTTON
 from hermes.core.errors import StoreBusy
 from hermes.core.ids import session_key
+from hermes.core.people import Role, Sender
 from tests.unit.channels.telegram.world import SPENT, World, reply, world
 
 STICKER = {
@@ -166,12 +167,13 @@ async def test_a_chat_can_be_let_in_as_a_whole_and_lets_nobody_in_elsewhere(
 async def test_who_may_come_in_is_decided_by_ids(tmp_path: Path) -> None:
     async with world(tmp_path, allowed_users=["7"], allowed_chats=[-100]) as w:
         channel: TelegramChannel = w.channel
+        lane = session_key("telegram", "group", "1")
         allowed = reply("", chat=-100).address
         other = reply("", chat=-1).address
-        assert channel.allows(other, "7")
-        assert channel.allows(allowed, "66")
-        assert not channel.allows(other, "66")
-        assert not channel.allows(other, "")
+        assert channel.role(Sender(lane, other, "7")) is Role.OWNER
+        assert channel.role(Sender(lane, allowed, "66")) is Role.MEMBER
+        assert channel.role(Sender(lane, other, "66")) is Role.STRANGER
+        assert channel.role(Sender(lane, other, "")) is Role.STRANGER
 
 
 async def test_with_nobody_let_in_the_log_says_how(

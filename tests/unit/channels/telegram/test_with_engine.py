@@ -11,7 +11,7 @@ from hermes.core.ids import session_key
 from hermes.core.messages import Effect
 from hermes.core.ports import Answer, Bench, RawCall, Request, Tool, ToolResult, ToolSpec
 from hermes.core.rules import Ask
-from tests.doubles.door import House, house
+from tests.doubles.door import House, Rule, echo, house
 from tests.doubles.telegram import BotApi
 from tests.unit.channels.telegram.world import QUICK, WAIT_S
 
@@ -30,6 +30,14 @@ async def bot(home: Path) -> AsyncIterator[tuple[BotApi, TelegramChannel]]:
             await channel.aclose()
 
 
+@asynccontextmanager
+async def telegram(
+    home: Path, rule: Rule = echo
+) -> AsyncIterator[tuple[BotApi, TelegramChannel, House]]:
+    async with bot(home) as (api, channel), house(home, channel, rule, role=channel.role) as inside:
+        yield api, channel, inside
+
+
 async def until(true: Callable[[], object], inside: House) -> None:
     """Deliver until something is so."""
     async with asyncio.timeout(WAIT_S):
@@ -39,21 +47,30 @@ async def until(true: Callable[[], object], inside: House) -> None:
 
 
 async def test_what_is_asked_is_answered_in_the_same_chat(tmp_path: Path) -> None:
-    async with bot(tmp_path) as (api, channel), house(tmp_path, channel) as inside:
+    async with (
+        bot(tmp_path) as (api, channel),
+        house(tmp_path, channel, role=channel.role) as inside,
+    ):
         api.say("hello *there*")
         await until(api.chat, inside)
         assert api.texts() == ["You said: hello *there*".replace("*", "")]
 
 
 async def test_a_command_is_obeyed(tmp_path: Path) -> None:
-    async with bot(tmp_path) as (api, channel), house(tmp_path, channel) as inside:
+    async with (
+        bot(tmp_path) as (api, channel),
+        house(tmp_path, channel, role=channel.role) as inside,
+    ):
         api.say("/stop")
         await until(api.chat, inside)
         assert "running" in api.texts()[0]
 
 
 async def test_c53_a_flood_wait_holds_the_chat_and_nothing_is_lost(tmp_path: Path) -> None:
-    async with bot(tmp_path) as (api, channel), house(tmp_path, channel) as inside:
+    async with (
+        bot(tmp_path) as (api, channel),
+        house(tmp_path, channel, role=channel.role) as inside,
+    ):
         api.fault("sendMessage", "flood", retry_after=1)
         api.say("hello")
         await until(lambda: api.called("sendMessage"), inside)
@@ -69,7 +86,10 @@ async def test_a_long_answer_goes_on_at_the_chunk_that_is_missing(tmp_path: Path
     def tell(_request: Request) -> Answer:
         return Answer(text=LONG)
 
-    async with bot(tmp_path) as (api, channel), house(tmp_path, channel, tell) as inside:
+    async with (
+        bot(tmp_path) as (api, channel),
+        house(tmp_path, channel, tell, role=channel.role) as inside,
+    ):
         whole = len(channel.render(LONG))
         assert whole > 2
         api.say("tell me all")

@@ -14,12 +14,14 @@ from hermes.channels.telegram.settings import telegram_settings
 from hermes.core.channel import Command, Considered, Door, Feed, Status
 from hermes.core.ids import DEFAULT_ISOLATION, Isolation, NodeId, ReplyId, SessionKey, session_key
 from hermes.core.messages import Address, Inbound, Media, Reply, Spent, Usage
+from hermes.core.people import Role, Sender
 from hermes.core.rules import Busy
 from hermes.core.store import Accepted, Store
 from hermes.engine import new_id
 from hermes.gateway.intake import Intake
 from hermes.stores.media import FileShelf
 from hermes.stores.sqlite import open_sqlite
+from tests.doubles.people import no_answer
 from tests.doubles.telegram import BotApi
 
 SPENT = Spent(purpose="vision", model="m", usage=Usage(input=7))
@@ -96,9 +98,14 @@ def _made(api: BotApi, channel: TelegramChannel, store: Store, home: Path, words
     described: list[Media] = []
     polls: list[float] = []
     connected = asyncio.Event()
+
+    async def role(sender: Sender) -> Role:
+        return channel.role(sender)
+
     intake = Intake(
         journal=store.journal,
-        allowed=lambda inbound: channel.allows(inbound.address, inbound.sender.id),
+        clean=lambda inbound: inbound,
+        role=role,
         new_id=new_id,
         emit=lambda _signal: None,
         node=NodeId("n"),
@@ -118,6 +125,8 @@ def _made(api: BotApi, channel: TelegramChannel, store: Store, home: Path, words
 
     door = Door(
         accept=accept,
+        role=role,
+        knock=no_answer,
         deliver=_never_delivered,
         watch=_never_watched,
         state=lambda: "ready",

@@ -15,6 +15,7 @@ from hermes.core.messages import Inbound, Media
 from hermes.core.store import Accepted, Store
 from hermes.stores.media import FileShelf
 from hermes.stores.sqlite import open_sqlite
+from tests.doubles.people import anybody, no_answer
 
 START_S = 10.0
 
@@ -52,6 +53,8 @@ def door_on(
 
     return Door(
         accept=accept or accepted,
+        role=anybody,
+        knock=no_answer,
         deliver=_nothing,
         watch=_no_feed,  # type: ignore[arg-type]
         state=lambda: "ready",
@@ -78,11 +81,11 @@ async def opened(home: Path) -> AsyncIterator[Store]:
 
 @asynccontextmanager
 async def listening(
-    door: Door, *, body_s_max: float = START_S, **routes: dict[str, object]
+    door: Door, memory: Path, *, body_s_max: float = START_S, **routes: dict[str, object]
 ) -> AsyncIterator[str]:
     """A channel on a free port of this machine; its URL."""
     settings = webhook_settings({"port": 0, "routes": routes}, {})
-    channel = WebhookChannel(settings, body_s_max=body_s_max)
+    channel = WebhookChannel(settings, memory=memory, body_s_max=body_s_max)
     ear = asyncio.create_task(channel.listen(door))
     try:
         async with asyncio.timeout(START_S):

@@ -58,7 +58,7 @@ class Homes:
 async def test_a_signed_event_is_stored_before_it_is_acknowledged(tmp_path: Path) -> None:
     async with (
         opened(tmp_path) as store,
-        listening(door_on(store, tmp_path), ci=CI) as url,
+        listening(door_on(store, tmp_path), tmp_path, ci=CI) as url,
         httpx2.AsyncClient() as client,
     ):
         headers = signed() | delivery("d-1")
@@ -76,7 +76,7 @@ async def test_a_repeat_is_a_duplicate_even_after_a_restart(tmp_path: Path) -> N
     for expected in (202, 200):
         async with (
             opened(tmp_path) as store,
-            listening(door_on(store, tmp_path), ci=CI) as url,
+            listening(door_on(store, tmp_path), tmp_path, ci=CI) as url,
             httpx2.AsyncClient() as client,
         ):
             first = await client.post(f"{url}/webhooks/ci", content=BODY, headers=headers)
@@ -89,7 +89,7 @@ async def test_a_repeat_is_a_duplicate_even_after_a_restart(tmp_path: Path) -> N
 async def test_a_repeat_without_an_id_is_a_duplicate_too(tmp_path: Path) -> None:
     async with (
         opened(tmp_path) as store,
-        listening(door_on(store, tmp_path), ci=CI) as url,
+        listening(door_on(store, tmp_path), tmp_path, ci=CI) as url,
         httpx2.AsyncClient() as client,
     ):
         headers = signed()
@@ -103,7 +103,7 @@ async def test_a_repeat_without_an_id_is_a_duplicate_too(tmp_path: Path) -> None
 async def test_many_at_once_with_one_id_are_one_event(tmp_path: Path) -> None:
     async with (
         opened(tmp_path) as store,
-        listening(door_on(store, tmp_path), ci=CI) as url,
+        listening(door_on(store, tmp_path), tmp_path, ci=CI) as url,
         httpx2.AsyncClient() as client,
     ):
         headers = signed() | delivery("d-1")
@@ -116,7 +116,7 @@ async def test_many_at_once_with_one_id_are_one_event(tmp_path: Path) -> None:
 async def test_a_caught_event_cannot_be_repeated_under_another_id(tmp_path: Path) -> None:
     async with (
         opened(tmp_path) as store,
-        listening(door_on(store, tmp_path), ci=CI) as url,
+        listening(door_on(store, tmp_path), tmp_path, ci=CI) as url,
         httpx2.AsyncClient() as client,
     ):
         caught = signed()
@@ -129,7 +129,7 @@ async def test_a_caught_event_cannot_be_repeated_under_another_id(tmp_path: Path
 async def test_what_is_not_signed_well_is_refused_and_not_stored(tmp_path: Path) -> None:
     async with (
         opened(tmp_path) as store,
-        listening(door_on(store, tmp_path), ci=CI) as url,
+        listening(door_on(store, tmp_path), tmp_path, ci=CI) as url,
         httpx2.AsyncClient() as client,
     ):
         for headers, body in (
@@ -149,7 +149,7 @@ async def test_what_is_not_signed_well_is_refused_and_not_stored(tmp_path: Path)
 async def test_other_paths_and_methods_lead_nowhere(tmp_path: Path) -> None:
     async with (
         opened(tmp_path) as store,
-        listening(door_on(store, tmp_path), ci=CI) as url,
+        listening(door_on(store, tmp_path), tmp_path, ci=CI) as url,
         httpx2.AsyncClient() as client,
     ):
         unknown = await client.post(f"{url}/webhooks/other", content=BODY, headers=signed())
@@ -163,7 +163,7 @@ async def test_other_paths_and_methods_lead_nowhere(tmp_path: Path) -> None:
 async def test_a_large_event_is_refused(tmp_path: Path) -> None:
     async with (
         opened(tmp_path) as store,
-        listening(door_on(store, tmp_path), ci=CI) as url,
+        listening(door_on(store, tmp_path), tmp_path, ci=CI) as url,
         httpx2.AsyncClient() as client,
     ):
         for size, code in ((BODY_BYTES_MAX, 202), (BODY_BYTES_MAX + 1, 413), (5_000_000, 413)):
@@ -175,11 +175,13 @@ async def test_a_large_event_is_refused(tmp_path: Path) -> None:
 async def test_a_slow_body_is_not_waited_for(tmp_path: Path) -> None:
     async with (
         opened(tmp_path) as store,
-        listening(door_on(store, tmp_path), body_s_max=0.1, ci=CI) as url,
+        listening(door_on(store, tmp_path), tmp_path, body_s_max=0.1, ci=CI) as url,
     ):
         host, _, port = url.removeprefix("http://").partition(":")
         reader, writer = await asyncio.open_connection(host, int(port))
-        writer.write(b"POST /webhooks/ci HTTP/1.1\r\nHost: x\r\nContent-Length: 9\r\n\r\nslow")
+        writer.write(
+            b"POST /webhooks/ci HTTP/1.1\r\nHost: localhost\r\nContent-Length: 9\r\n\r\nslow"
+        )
         assert (await reader.readline()).startswith(b"HTTP/1.1 408")
         writer.close()
         await writer.wait_closed()
@@ -189,12 +191,14 @@ async def test_a_slow_body_is_not_waited_for(tmp_path: Path) -> None:
 async def test_a_sender_that_goes_away_in_the_middle_leaves_nothing(tmp_path: Path) -> None:
     async with (
         opened(tmp_path) as store,
-        listening(door_on(store, tmp_path), ci=CI) as url,
+        listening(door_on(store, tmp_path), tmp_path, ci=CI) as url,
         httpx2.AsyncClient() as client,
     ):
         host, _, port = url.removeprefix("http://").partition(":")
         _, writer = await asyncio.open_connection(host, int(port))
-        writer.write(b"POST /webhooks/ci HTTP/1.1\r\nHost: x\r\nContent-Length: 9\r\n\r\ncut")
+        writer.write(
+            b"POST /webhooks/ci HTTP/1.1\r\nHost: localhost\r\nContent-Length: 9\r\n\r\ncut"
+        )
         await writer.drain()
         writer.close()
         await writer.wait_closed()
@@ -208,7 +212,7 @@ async def test_github_and_plain_senders_are_heard(tmp_path: Path) -> None:
     proof = signature(SECRET, BODY)
     async with (
         opened(tmp_path) as store,
-        listening(door_on(store, tmp_path), gh=github, plain=plain) as url,
+        listening(door_on(store, tmp_path), tmp_path, gh=github, plain=plain) as url,
         httpx2.AsyncClient() as client,
     ):
         headers = {"X-Hub-Signature-256": proof, "X-GitHub-Delivery": "guid"}
@@ -226,7 +230,9 @@ async def test_an_answer_may_go_to_the_home_chat_of_the_moment(tmp_path: Path) -
     homes = Homes()
     async with opened(tmp_path) as store, httpx2.AsyncClient() as client:
         seen = dataclasses.replace(store, library=homes)  # type: ignore[arg-type]
-        async with listening(door_on(seen, tmp_path), ci={**CI, "deliver": "home"}) as url:
+        async with listening(
+            door_on(seen, tmp_path), tmp_path, ci={**CI, "deliver": "home"}
+        ) as url:
             for name, platform in (("none", "webhook"), ("first", "telegram"), ("newer", "sms")):
                 headers = signed(body := name.encode()) | delivery(name)
                 await client.post(f"{url}/webhooks/ci", content=body, headers=headers)
@@ -244,7 +250,7 @@ async def test_an_event_that_is_refused_behind_the_door_says_why(tmp_path: Path)
 
     async with opened(tmp_path) as store, httpx2.AsyncClient() as client:
         for accept, code in ((refuses, 422), (is_full, 503)):
-            async with listening(door_on(store, tmp_path, accept=accept), ci=CI) as url:
+            async with listening(door_on(store, tmp_path, accept=accept), tmp_path, ci=CI) as url:
                 answer = await client.post(f"{url}/webhooks/ci", content=BODY, headers=signed())
                 assert answer.status_code == code
                 assert ("retry-after" in answer.headers) == (code == 503)
@@ -253,7 +259,8 @@ async def test_an_event_that_is_refused_behind_the_door_says_why(tmp_path: Path)
 async def test_a_port_that_is_taken_is_a_wrong_setting(tmp_path: Path) -> None:
     with socket.create_server(("127.0.0.1", 0)) as taken:
         port = taken.getsockname()[1]
-        channel = WebhookChannel(webhook_settings({"port": port, "routes": {"ci": CI}}, {}))
+        settings = webhook_settings({"port": port, "routes": {"ci": CI}}, {})
+        channel = WebhookChannel(settings, memory=tmp_path)
         async with opened(tmp_path) as store:
             with pytest.raises(
                 Misconfigured, match=r"platforms\.webhook\.port: port \d+ is in use"
@@ -262,14 +269,15 @@ async def test_a_port_that_is_taken_is_a_wrong_setting(tmp_path: Path) -> None:
 
 
 async def test_an_address_of_another_machine_is_a_wrong_setting(tmp_path: Path) -> None:
-    raw = {"host": "192.0.2.1", "port": 0, "routes": {"ci": CI}}
+    raw = {"host": "192.0.2.1", "port": 0, "trusted_proxies": ["192.0.2.2"], "routes": {"ci": CI}}
+    channel = WebhookChannel(webhook_settings(raw, {}), memory=tmp_path)
     async with opened(tmp_path) as store:
         with pytest.raises(Misconfigured, match=r"platforms\.webhook\.host: cannot listen"):
-            await WebhookChannel(webhook_settings(raw, {})).listen(door_on(store, tmp_path))
+            await channel.listen(door_on(store, tmp_path))
 
 
-async def test_an_answer_is_stored_and_not_sent() -> None:
-    channel = WebhookChannel(webhook_settings({"routes": {"ci": CI}}, {}))
+async def test_an_answer_is_stored_and_not_sent(tmp_path: Path) -> None:
+    channel = WebhookChannel(webhook_settings({"routes": {"ci": CI}}, {}), memory=tmp_path)
     reply = Reply(
         id="t/0",  # type: ignore[arg-type]
         session=LANE,

@@ -1,13 +1,19 @@
 """Signatures, delivery ids and prompts, as values."""
 
 import json
+from pathlib import Path
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from hermes.channels.webhook.settings import Route, Signature
-from hermes.channels.webhook.signatures import REMEMBERED_S, SIGNATURES_MAX, Signatures
+from hermes.channels.webhook.signatures import (
+    LINES_MAX,
+    REMEMBERED_S,
+    SIGNATURES_MAX,
+    Signatures,
+)
 from hermes.channels.webhook.translate import (
     BODY_CHARS_MAX,
     FIELD_CHARS_MAX,
@@ -20,6 +26,7 @@ from hermes.channels.webhook.translate import (
     signature,
     verified,
 )
+from hermes.core.errors import StoreFailed
 from hermes.core.messages import Address
 
 SECRET = "correct-horse"
@@ -113,21 +120,43 @@ def test_a_delivery_id_is_short_and_plain(delivery: str) -> None:
     assert status(verified(route(), headers, BODY, now=NOW)) == 400
 
 
-def test_one_signature_carries_one_delivery() -> None:
-    seen = Signatures()
-    assert seen.fits(Signed("a", "sha256=AB", dated=True), NOW)
-    assert seen.fits(Signed("a", "sha256=ab", dated=True), NOW + 1)
-    assert not seen.fits(Signed("b", "sha256=ab", dated=True), NOW + 2)
-    assert seen.fits(Signed("b", "sha256=ab", dated=False), NOW + 2)
-    assert seen.fits(Signed("b", "sha256=ab", dated=True), NOW + REMEMBERED_S + 1)
+async def test_one_signature_carries_one_delivery(tmp_path: Path) -> None:
+    seen = Signatures(tmp_path / "seen")
+    assert await seen.fits(Signed("a", "sha256=AB", dated=True), NOW)
+    assert await seen.fits(Signed("a", "sha256=ab", dated=True), NOW + 1)
+    assert not await seen.fits(Signed("b", "sha256=ab", dated=True), NOW + 2)
+    assert await seen.fits(Signed("b", "sha256=ab", dated=False), NOW + 2)
+    after = Signatures(tmp_path / "seen")
+    assert await after.fits(Signed("a", "sha256=ab", dated=True), NOW + 3)
+    assert not await after.fits(Signed("b", "sha256=ab", dated=True), NOW + 3)
+    assert await after.fits(Signed("b", "sha256=ab", dated=True), NOW + REMEMBERED_S + 1)
+    assert (tmp_path / "seen").stat().st_mode & 0o777 == 0o600
 
 
-def test_signatures_are_remembered_within_a_bound() -> None:
-    seen = Signatures()
-    for n in range(SIGNATURES_MAX + 50):
-        seen.fits(Signed(str(n), f"sha256={n}", dated=True), NOW)
-    assert not seen.fits(Signed("x", f"sha256={SIGNATURES_MAX}", dated=True), NOW)
-    assert seen.fits(Signed("x", "sha256=1", dated=True), NOW)
+async def test_signatures_are_remembered_within_a_bound(tmp_path: Path) -> None:
+    file = tmp_path / "seen"
+    known = [f"{NOW:.3f} sha256={n} {n}\n" for n in range(LINES_MAX)]
+    file.write_text("".join(known))
+    seen = Signatures(file)
+    assert not await seen.fits(Signed("x", f"sha256={LINES_MAX - 1}", dated=True), NOW)
+    assert await seen.fits(Signed("x", "sha256=1", dated=True), NOW), "one of the oldest"
+    assert len(file.read_text().splitlines()) == SIGNATURES_MAX
+
+
+async def test_a_line_that_a_crash_has_cut_costs_no_other(tmp_path: Path) -> None:
+    file = tmp_path / "seen"
+    file.write_text(f"{NOW:.3f} sha256=aa a\n{NOW:.3f} sha2")
+    seen = Signatures(file)
+    assert await seen.fits(Signed("b", "sha256=bb", dated=True), NOW)
+    after = Signatures(file)
+    assert not await after.fits(Signed("x", "sha256=aa", dated=True), NOW)
+    assert not await after.fits(Signed("x", "sha256=bb", dated=True), NOW)
+
+
+async def test_a_signature_that_cannot_be_remembered_is_not_taken(tmp_path: Path) -> None:
+    (tmp_path / "seen").mkdir()
+    with pytest.raises(StoreFailed):
+        await Signatures(tmp_path / "seen").fits(Signed("a", "sha256=aa", dated=True), NOW)
 
 
 @pytest.mark.parametrize(

@@ -22,15 +22,16 @@ select count(*) from (
 
 -- name: append
 -- The fence: the owner and the epoch are the writer's, its node is not buried, and no owner has
--- written behind what the writer had seen (`base`).
+-- written behind what the writer had seen (`base`). What begins something was decided by the version
+-- of the register that still stands; to have read it keeps it so until the commit (see `changed`).
 with asked as materialized (
   select * from unnest(
     %(key)s::text[], %(node)s::text[], %(epoch)s::bigint[], %(base)s::bigint[],
     %(count)s::bigint[], %(at)s::float8[], %(id)s::text[], %(phase)s::text[], %(mark)s::text[],
     %(runs)s::bigint[], %(title)s::text[], %(rows)s::bigint[], %(taken)s::bigint[],
-    %(rests)s::boolean[]
+    %(rests)s::boolean[], %(standing)s::bigint[]
   ) with ordinality as a (
-    key, node, epoch, base, count, at, id, phase, mark, runs, title, rows, taken, rests, n
+    key, node, epoch, base, count, at, id, phase, mark, runs, title, rows, taken, rests, standing, n
   )
 ), held as (  -- one that rests does not when a message came in between
   update sessions s
@@ -42,6 +43,9 @@ with asked as materialized (
   where s.key = a.key and s.owner = a.node and s.epoch = a.epoch
     and s.written <= a.base and a.base <= s.head
     and exists (select from nodes o where o.id = a.node and not o.buried)
+-- with begins
+    and (a.standing is null or a.standing = (select version from standing where one))
+-- always
   returning a.n, s.key, s.head, s.head - a.count as before, s.settled, a.taken
 ), fate as (  -- where each operation's events begin; -1 for those that were refused
   select array_agg(before order by n) as before from (
@@ -143,6 +147,56 @@ with asked as materialized (
     %(k_outcome)s::text[], %(k_at)s::float8[], %(k_seconds)s::float8[]
   ) as k (n, i, key, tool, outcome, at, seconds)
   where f.before[k.n] >= 0
+-- with q_n
+), put as (
+  insert into questions (
+    id, key, turn, tool, preview, why, asked_at, expires_at, state, decided_by, decided_at
+  )
+  select q.id, q.key, q.turn, q.tool, q.preview, q.why, q.asked_at, q.expires_at, q.state,
+         q.decided_by, q.decided_at
+  from fate f, unnest(
+    %(q_n)s::bigint[], %(q_id)s::text[], %(q_key)s::text[], %(q_turn)s::text[], %(q_tool)s::text[],
+    %(q_preview)s::text[], %(q_why)s::text[], %(q_asked_at)s::float8[], %(q_expires_at)s::float8[],
+    %(q_state)s::text[], %(q_decided_by)s::text[], %(q_decided_at)s::float8[]
+  ) as q (
+    n, id, key, turn, tool, preview, why, asked_at, expires_at, state, decided_by, decided_at
+  )
+  where f.before[q.n] >= 0
+  on conflict (id) do nothing
+-- with w_n
+), decided as (
+  update questions q
+  set state = w.state, decided_by = coalesce(w.by, q.decided_by),
+      decided_at = coalesce(w.at, q.decided_at)
+  from fate f, unnest(
+    %(w_n)s::bigint[], %(w_id)s::text[], %(w_state)s::text[], %(w_by)s::text[], %(w_at)s::float8[]
+  ) as w (n, id, state, by, at)
+  where f.before[w.n] >= 0 and q.id = w.id
+-- with g_n
+), allowed as (
+  insert into grants (id, body, expires_at)
+  select g.id, g.body, g.expires_at
+  from fate f, unnest(
+    %(g_n)s::bigint[], %(g_id)s::text[], %(g_body)b::bytea[], %(g_expires_at)s::float8[]
+  ) as g (n, id, body, expires_at)
+  where f.before[g.n] >= 0
+  on conflict (id) do nothing
+  returning id
+), over_ as (  -- those that are new are not seen here
+  delete from grants where expires_at <= %(g_now)s
+    or n not in (select n from grants order by n desc limit %(g_most)s)
+), changed as (
+  update standing set version = version + (select count(*) from allowed) where one
+-- with a_n
+), logged as (  -- one that was refused spoils the batch, as the next are sealed over it: each alone
+  insert into audit (chain, seq, kind, at, body, seal)
+  select %(a_chain)s::text, a.seq, a.kind, a.at, a.body,
+         case when f.before[a.n] >= 0 then a.seal end
+  from fate f, unnest(
+    %(a_n)s::bigint[], %(a_seq)s::bigint[], %(a_kind)s::text[], %(a_at)s::float8[],
+    %(a_body)b::bytea[], %(a_seal)b::bytea[]
+  ) as a (n, seq, kind, at, body, seal)
+  where f.before[a.n] >= 0 or %(a_many)s order by a.seq
 -- with p_n
 ), kept as (  -- no snapshot when a message came in between: its position differs
   insert into snapshots (key, position, state)
@@ -300,11 +354,12 @@ from unnest(
   %(why)s::text[], %(not_before)s::float8[], %(at)s::float8[]
 ) as a (id, node, state, chunks, receipt, why, not_before, at)
 where o.id = a.id and o.state <> 'delivered' and (a.node is null or o.node = a.node)
+  and (o.state <> 'abandoned' or a.state is distinct from 'failed')  -- who was sent away stays so
 
 -- name: fences
 -- For operations that were refused: is it the fence, or had the writer not seen everything?
-select a.n, s.head
-from unnest(%(key)s::text[], %(node)s::text[], %(epoch)s::bigint[])
-  with ordinality as a (key, node, epoch, n)
+select a.n, s.head, s.written <= a.base and a.base <= s.head
+from unnest(%(key)s::text[], %(node)s::text[], %(epoch)s::bigint[], %(base)s::bigint[])
+  with ordinality as a (key, node, epoch, base, n)
 join sessions s on s.key = a.key and s.owner = a.node and s.epoch = a.epoch
 where exists (select from nodes o where o.id = a.node and not o.buried)

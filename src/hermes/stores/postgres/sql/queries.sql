@@ -365,3 +365,129 @@ where at >= %(since)s and (%(key)s::text is null or key = %(key)s)
   and (%(conversation)s::text is null or session = %(conversation)s)
   and (%(person)s::text is null or person = %(person)s)
 group by model, cost is not null order by model limit 1000
+
+-- name: questions
+select id, key, turn, tool, preview, why, asked_at, expires_at, state, decided_by, decided_at
+from questions where not %(pending)s or state = 'pending'
+order by asked_at desc, id desc limit %(limit)s
+
+-- name: question
+select id, key, turn, tool, preview, why, asked_at, expires_at, state, decided_by, decided_at
+from questions where id = %(id)s
+
+-- name: overdue
+select key from questions
+where state = 'pending' and expires_at > 0 and expires_at <= %(now)s
+group by key order by min(expires_at) limit %(limit)s
+
+-- name: version
+select version from standing where one
+
+-- name: people
+select platform, id, role, name, chat, since, by from people
+
+-- name: person
+select platform, id, role, name, chat, since, by from people
+where platform = %(platform)s and id = %(id)s
+
+-- name: grants
+select body from grants where expires_at > %(now)s order by n desc
+
+-- name: know
+insert into people (platform, id, role, name, chat, since, by)
+values (%(platform)s, %(id)s, %(role)s, %(name)s, %(chat)s, %(since)s, %(by)s)
+on conflict (platform, id) do update
+set role = excluded.role, name = excluded.name, chat = excluded.chat, since = excluded.since,
+    by = excluded.by
+
+-- name: settled
+delete from requests where platform = %(platform)s and person = %(id)s
+
+-- name: changed
+select changed()
+
+-- name: tell_all
+select pg_notify('hermes', '*')
+
+-- name: end_invites
+delete from invites where expires_at <= %(now)s
+
+-- name: invite
+insert into invites (digest, role, made_at, expires_at, by)
+values (%(digest)s, %(role)s, %(made_at)s, %(expires_at)s, %(by)s)
+on conflict (digest) do update
+set role = excluded.role, made_at = excluded.made_at, expires_at = excluded.expires_at,
+    by = excluded.by, used_at = null
+
+-- name: redeem
+update invites set used_at = %(at)s
+where digest = %(digest)s and used_at is null and expires_at > %(at)s
+returning role, by
+
+-- name: ask
+insert into requests (id, platform, person, chat, name, text, at)
+values (%(id)s, %(platform)s, %(person)s, %(chat)s, %(name)s, %(text)s, %(at)s)
+on conflict do nothing
+returning id
+
+-- name: crowd
+delete from requests where n not in (select n from requests order by n desc limit %(most)s)
+
+-- name: requests
+select id, platform, person, chat, name, text, at from requests order by n
+
+-- name: take_request
+delete from requests
+where id = %(request)s and (%(id)s::text is null or (platform, person) = (%(platform)s, %(id)s))
+returning platform, person
+
+-- name: unsend
+update outbox set state = 'abandoned', why = %(why)s
+where state in ('pending', 'sending', 'failed') and platform = %(platform)s
+  and chat = any(%(chats)s::text[])
+
+-- name: end_grant
+delete from grants where id = %(id)s returning body
+
+-- name: lock_audit
+select pg_advisory_xact_lock(%(lock)s)
+
+-- name: audit_last
+select seq, seal from audit where chain = %(chain)s order by seq desc limit 1
+
+-- name: audit_add
+insert into audit (chain, seq, kind, at, body, seal)
+values (%(chain)s, %(seq)s, %(kind)s, %(at)s, %(body)b, %(seal)b)
+
+-- name: audit_is
+select from audit where chain = %(chain)s and seq = %(seq)s and seal = %(seal)b
+
+-- name: audit_entries
+select chain, seq, kind, at, body, seal from audit
+where at >= %(since)s and (%(session)b::bytea is null or position(%(session)b::bytea in body) > 0)
+order by n desc limit %(limit)s
+
+-- name: audit_all
+select chain, seq, kind, at, body, seal from audit order by chain, seq
+
+-- name: audit_heads
+select distinct on (chain) chain, seq, seal from audit order by chain, seq desc
+
+-- name: audit_old
+-- The beginning of each chain, up to where something young stands in it.
+with floors as materialized (
+  select chain, coalesce(min(seq) filter (where at >= %(before)s), max(seq) + 1) as seq
+  from audit group by chain
+)
+select a.chain, a.seq, a.seal from audit a join floors f on f.chain = a.chain and a.seq < f.seq
+order by a.chain, a.seq limit %(limit)s
+
+-- name: audit_checkpoint
+select kind, at, body from audit where kind = 'checkpoint' order by n desc limit 1
+
+-- name: audit_pruning
+select set_config('hermes.pruning', 'on', true)
+
+-- name: audit_cut
+delete from audit a using unnest(%(chain)s::text[], %(upto)s::bigint[]) as c (chain, upto)
+where a.chain = c.chain and a.seq <= c.upto

@@ -25,6 +25,7 @@ with doomed as (
 ), homes_ as (delete from homes where key in (select key from doomed)
 ), chats_ as (delete from chats where key in (select key from doomed)
 ), tool_calls_ as (delete from tool_calls where key in (select key from doomed)
+), questions_ as (delete from questions where key in (select key from doomed)
 ), usage_ as (  -- what it cost stays, without a word about whose it was
   update usage set key = '', session = '', turn = '', position = 0, ordinal = 0
   where key in (select key from doomed)
@@ -48,6 +49,7 @@ with turns_ as (delete from turns where key not in (select key from sessions)
 ), homes_ as (delete from homes where key not in (select key from sessions)
 ), chats_ as (delete from chats where key not in (select key from sessions)
 ), tool_calls_ as (delete from tool_calls where key not in (select key from sessions)
+), questions_ as (delete from questions where key not in (select key from sessions)
 ), usage_ as (delete from usage where key <> '' and key not in (select key from sessions)
 ), conversations_ as (delete from conversations where key not in (select key from sessions))
 delete from messages where session not in (
@@ -73,6 +75,7 @@ with ids as materialized (
 ), words_ as (delete from words where session in (select id from ids)
 ), turns_ as (delete from turns where key = %(key)s
 ), tool_calls_ as (delete from tool_calls where key = %(key)s
+), questions_ as (delete from questions where key = %(key)s
 ), usage_ as (delete from usage where key = %(key)s)
 delete from conversations where key = %(key)s or id = any(%(ids)s::text[])
 
@@ -142,6 +145,16 @@ values (
 -- name: put_call
 insert into tool_calls (key, position, tool, outcome, at, seconds)
 values (%(key)s, %(position)s, %(tool)s, %(outcome)s, %(at)s, %(seconds)s)
+
+-- name: put_question
+insert into questions (
+  id, key, turn, tool, preview, why, asked_at, expires_at, state, decided_by, decided_at
+)
+values (
+  %(id)s, %(key)s, %(turn)s, %(tool)s, %(preview)s, %(why)s, %(asked_at)s, %(expires_at)s, %(state)s,
+  %(decided_by)s, %(decided_at)s
+)
+on conflict (id) do nothing
 
 -- name: put_summary
 update sessions
@@ -216,6 +229,52 @@ from usage where key = '' order by at
 
 -- name: copy_texts
 select digest, text from texts order by digest
+
+-- name: copy_standing
+select version from standing
+
+-- name: copy_people
+select platform, id, role, name, chat, since, by from people order by platform, id
+
+-- name: copy_invites
+select digest, role, made_at, expires_at, by, used_at from invites order by digest
+
+-- name: copy_requests
+select id, platform, person, chat, name, text, at from requests order by n
+
+-- name: copy_grants
+select id, body, expires_at from grants order by n
+
+-- name: copy_audit
+select chain, seq, kind, at, body, encode(seal, 'hex') as seal from audit order by n
+
+-- name: load_standing
+update standing set version = greatest(version, %(version)s)
+
+-- name: load_people
+insert into people (platform, id, role, name, chat, since, by)
+values (%(platform)s, %(id)s, %(role)s, %(name)s, %(chat)s, %(since)s, %(by)s)
+on conflict do nothing
+
+-- name: load_invites
+insert into invites (digest, role, made_at, expires_at, by, used_at)
+values (%(digest)s, %(role)s, %(made_at)s, %(expires_at)s, %(by)s, %(used_at)s)
+on conflict do nothing
+
+-- name: load_requests
+insert into requests (id, platform, person, chat, name, text, at)
+values (%(id)s, %(platform)s, %(person)s, %(chat)s, %(name)s, %(text)s, %(at)s)
+on conflict do nothing
+
+-- name: load_grants
+insert into grants (id, body, expires_at)
+values (%(id)s, convert_to(%(body)s, 'UTF8'), %(expires_at)s)
+on conflict do nothing
+
+-- name: load_audit
+insert into audit (chain, seq, kind, at, body, seal)
+values (%(chain)s, %(seq)s, %(kind)s, %(at)s, convert_to(%(body)s, 'UTF8'),
+        decode(%(seal)s, 'hex'))
 
 -- name: load_sessions
 insert into sessions (key, id, settled, epoch, created_at, updated_at)

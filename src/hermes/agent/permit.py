@@ -1,0 +1,146 @@
+"""May this call be made? Puts together what the policy decides by: who, what, where.
+
+Whose turn it is and what was granted is looked up at the moment of the decision.
+"""
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+
+import msgspec
+
+from hermes.core.grants import Grant, Profile
+from hermes.core.messages import Call, Origin
+from hermes.core.people import Role, Sender, is_private
+from hermes.core.policy import (
+    FAULTS,
+    WORST,
+    Action,
+    Capabilities,
+    Capability,
+    Finding,
+    Hop,
+    Mode,
+    Principal,
+    Setting,
+    always,
+    decide,
+    looked_at,
+)
+from hermes.core.ports import Tool
+from hermes.core.recall import OWNED
+from hermes.core.rules import Ask, Deny, Verdict
+from hermes.core.session import Session, Turn, speaker
+
+_C = Capability
+_ALL = frozenset(Capability) - {_C.CONTROL}
+_LOOKING_BACK = frozenset({_C.PURE, _C.READ, _C.READ_OWN, _C.READ_PRIVATE, _C.WRITE_SELF})
+_HOPS: Mapping[Origin, Hop] = {
+    "schedule": Hop("schedule", _ALL),
+    "boot": Hop("schedule", _ALL),
+    "webhook": Hop("webhook", _ALL - {_C.WRITE_SELF}),
+    "parent": Hop("subagent", _ALL - {_C.WRITE_SELF}),
+    "review": Hop("review", _LOOKING_BACK),
+}
+AIM_CHARS_MIN = 3  # what is shorter stands in every text
+
+
+@dataclass(frozen=True, kw_only=True)
+class Permit:
+    tools: Mapping[str, Tool]
+    role: Callable[[Sender], Role]
+    grants: Callable[[], tuple[Grant, ...]]
+    clock: Callable[[], float]
+    profile: Profile = "host"  # of the box that commands run in
+    mode: Mode = "ask"
+
+    def verdict(self, session: Session, call: Call) -> Verdict:
+        turn = session.turn
+        if turn is None:
+            return Deny("no turn is open")
+        action = self._action(session, turn, call)
+        found = decide(self.principal(session, turn), action, self._setting(session, turn))
+        if isinstance(found, Ask) and turn.origin == "review":
+            return Deny(f"{found.why}, and nobody is there to be asked")
+        return found
+
+    def offer(self, session: Session, turn: Turn, call: Call, question: str) -> Grant | None:
+        """What "always" would mean as an answer to this question."""
+        action, setting = self._action(session, turn, call), self._setting(session, turn)
+        return always(self.principal(session, turn), action, setting, question)
+
+    def box(self, call: Call) -> str:
+        tool = self.tools.get(call.tool)
+        boxed = tool is not None and Capability.EXECUTE in tool.capabilities
+        return self.profile if boxed else ""
+
+    def principal(self, session: Session, turn: Turn) -> Principal:
+        sender = speaker(session, turn)
+        hop = _HOPS.get(turn.origin)
+        return Principal(self.role(sender), sender.name, (hop,) if hop is not None else ())
+
+    def is_owners(self, session: Session) -> bool:
+        """Nobody but the owner speaks and reads here."""
+        turn = session.turn
+        if turn is None:
+            return False
+        return self.role(speaker(session, turn)) is Role.OWNER and not _is_shared(session, turn)
+
+    def labels(self, call: Call, facts: Mapping[str, str]) -> tuple[str, ...]:
+        """What the result of a call is, by what the call can read."""
+        read = self._capabilities(call, facts)
+        private = read & {_C.READ_PRIVATE, _C.READ_OWN}
+        untrusted = ("untrusted",) if _C.READ_UNTRUSTED in read else ()
+        return (*untrusted, *(("private",) if private else ()))
+
+    def _capabilities(self, call: Call, facts: Mapping[str, str]) -> Capabilities:
+        tool = self.tools.get(call.tool)
+        if tool is None:
+            return WORST
+        found = looked_at(lambda: tool.judge(call.arguments, facts)).capabilities
+        return tool.capabilities if found is None else found
+
+    def _action(self, session: Session, turn: Turn, call: Call) -> Action:
+        tool = self.tools.get(call.tool)
+        if tool is None:
+            return Action(tool=call.tool, arguments=call.arguments)
+        finding: Finding = looked_at(lambda: tool.judge(call.arguments, session.facts))
+        return Action(
+            tool=call.tool,
+            arguments=call.arguments,
+            capabilities=tool.capabilities,
+            finding=finding,
+            said=_is_said(tool.aims, call.arguments, turn.words),
+        )
+
+    def _setting(self, session: Session, turn: Turn) -> Setting:
+        return Setting(
+            at=self.clock(),
+            labels=frozenset(session.view.labels),
+            shared=_is_shared(session, turn),
+            profile=self.profile,
+            grants=self.grants(),
+            mode=self.mode,
+        )
+
+
+def _is_shared(session: Session, turn: Turn) -> bool:
+    """Somebody beside the owner may read the answers."""
+    return not is_private(session.key) and turn.address.platform not in OWNED
+
+
+def _is_said(aims: tuple[str, ...], arguments: str, words: str) -> bool:
+    """Does it stand so in the person's own words where this goes to?"""
+    if not aims or not words:
+        return False
+    try:
+        given = msgspec.json.decode(arguments, type=dict[str, object])
+    except FAULTS:
+        return False
+    wanted = [text for aim in aims for text in _texts(given.get(aim))]
+    return bool(wanted) and all(len(t) >= AIM_CHARS_MIN and t in words for t in wanted)
+
+
+def _texts(value: object) -> list[str]:
+    if isinstance(value, list):
+        return [text for each in value for text in _texts(each)]
+    return [] if value is None else [str(value)]

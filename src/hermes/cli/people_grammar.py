@@ -1,0 +1,177 @@
+"""The words of `hermes pairing …` and `hermes approvals …`: what they take, what --help says."""
+
+from argparse import ArgumentParser
+
+from hermes.cli.command import Command, Shown
+
+
+class People(Shown):
+    """hermes pairing list"""
+
+
+class Invite(Shown):
+    role: str
+    minutes: int
+
+
+class Owner(Shown):
+    person: str
+    name: str
+
+
+class Admit(Shown):
+    request: str
+    role: str
+
+
+class Dismiss(Shown):
+    request: str
+
+
+class Revoke(Shown):
+    person: str
+
+
+class Questions(Shown):
+    all: bool
+
+
+class Answer(Shown):
+    id: str
+    answer: str
+    reason: list[str]
+
+
+class Grants(Shown):
+    """hermes approvals grants"""
+
+
+class RevokeGrant(Shown):
+    grant: str
+
+
+def _json(parser: ArgumentParser) -> None:
+    parser.add_argument("--json", action="store_true", help="print one JSON document")
+
+
+def _role(parser: ArgumentParser) -> None:
+    parser.add_argument(
+        "--role",
+        choices=("paired", "owner"),
+        default="paired",
+        help="paired: may talk, and use what does no harm; owner: may do everything that you may",
+    )
+
+
+def _invite(parser: ArgumentParser) -> None:
+    _role(parser)
+    parser.add_argument("--minutes", type=int, default=10, help="how long it is open (10)")
+    _json(parser)
+
+
+def _owner(parser: ArgumentParser) -> None:
+    parser.add_argument("person", metavar="PLATFORM:ID", help="telegram:12345, say")
+    parser.add_argument("--name", default="", help="for your eyes only")
+    _json(parser)
+
+
+def _admit(parser: ArgumentParser) -> None:
+    parser.add_argument("request", metavar="REQUEST", help="its id, or the beginning of it")
+    _role(parser)
+    _json(parser)
+
+
+def _dismiss(parser: ArgumentParser) -> None:
+    parser.add_argument("request", metavar="REQUEST", help="its id, or the beginning of it")
+    _json(parser)
+
+
+def _revoke(parser: ArgumentParser) -> None:
+    parser.add_argument("person", metavar="PLATFORM:ID", help="as hermes pairing list shows it")
+    _json(parser)
+
+
+def _questions(parser: ArgumentParser) -> None:
+    parser.add_argument("--all", action="store_true", help="also those that are over")
+    _json(parser)
+
+
+def _answer(parser: ArgumentParser) -> None:
+    parser.add_argument("id", metavar="ID", help="its id, or the beginning of it")
+    parser.add_argument("answer", choices=("approve", "deny", "always"))
+    parser.add_argument("reason", nargs="*", help="why not; the model is told")
+    _json(parser)
+
+
+def _revoke_grant(parser: ArgumentParser) -> None:
+    parser.add_argument("grant", metavar="GRANT", help="its id, or the beginning of it")
+    _json(parser)
+
+
+PAIRING = (
+    Command(
+        words=("pairing", "list"),
+        summary="Show who may talk to Hermes, and who asks to",
+        given=People,
+        arguments=_json,
+        more="Who is named in config.yaml (allowed_users) is an owner, too, and is listed there.",
+    ),
+    Command(
+        words=("pairing", "invite"),
+        summary="Make a code that lets one person in, once",
+        given=Invite,
+        arguments=_invite,
+        more="They send it to the bot, in a chat with it alone. It is shown once.",
+    ),
+    Command(
+        words=("pairing", "owner"),
+        summary="Name an account of yours on a platform",
+        given=Owner,
+        arguments=_owner,
+    ),
+    Command(
+        words=("pairing", "approve"),
+        summary="Let somebody in who asked",
+        given=Admit,
+        arguments=_admit,
+    ),
+    Command(
+        words=("pairing", "dismiss"),
+        summary="Forget a request",
+        given=Dismiss,
+        arguments=_dismiss,
+    ),
+    Command(
+        words=("pairing", "revoke"),
+        summary="Send somebody away: at once, with what runs for them",
+        given=Revoke,
+        arguments=_revoke,
+    ),
+)
+APPROVALS = (
+    Command(
+        words=("approvals", "list"),
+        summary="Show what waits for your word",
+        given=Questions,
+        arguments=_questions,
+    ),
+    Command(
+        words=("approvals", "answer"),
+        summary="Allow a call, or refuse it",
+        given=Answer,
+        arguments=_answer,
+        more="always: such calls are allowed for 30 days, where that is possible.",
+    ),
+    Command(
+        words=("approvals", "grants"),
+        summary="Show what you have allowed for good",
+        given=Grants,
+        arguments=_json,
+    ),
+    Command(
+        words=("approvals", "revoke"),
+        summary="Take back what you have allowed for good",
+        given=RevokeGrant,
+        arguments=_revoke_grant,
+    ),
+)

@@ -1,0 +1,117 @@
+"""At the door: what becomes of somebody who is not known. It costs no model call and no file.
+
+Whoever brings an open invite is let in. Where the owner wants to be asked, a request is noted and
+the owner told, a few an hour. Everybody else is left to the channel, which says so once a day.
+"""
+
+from collections import deque
+from collections.abc import Awaitable, Callable, Sequence
+from dataclasses import dataclass, field
+from typing import Literal
+
+from hermes.core.ids import MessageId, chat_key
+from hermes.core.messages import Address, Inbound, Person
+from hermes.core.people import Role, Sender, is_private
+from hermes.core.store import Accepted, Home
+from hermes.core.trust import Known, Request
+from hermes.gateway.standing import Standing
+from hermes.views.honest import honest
+from hermes.views.invites import code_digest, code_in
+
+HOUR_S = 3600.0
+TRIES_AN_HOUR = 600  # with codes, on one platform; each is one look into the store
+REQUESTS_AN_HOUR = 12  # that the owner hears of
+REQUESTS_MAX = 50  # that wait; the oldest makes room
+NAME_CHARS, TEXT_CHARS = 60, 300
+
+WELCOME = "Welcome. You can talk to me here now."
+ASKED = "I have told my owner that you would like to talk to me."
+CARD = (
+    "Somebody on {platform} would like to talk to me.\n"
+    "- id: {id}\n- calls themselves: {name}\n- wrote: {text}"
+)
+
+Strangers = Literal["invite", "request"]
+
+
+@dataclass(kw_only=True)
+class Porter:
+    standing: Standing
+    strangers: Strangers
+    homes: Callable[[], Awaitable[Sequence[Home]]]
+    accept: Callable[[Inbound], Awaitable[Accepted]]
+    new_id: Callable[[], str]
+    clock: Callable[[], float]
+    _tries: dict[str, deque[float]] = field(default_factory=dict)
+
+    async def knock(self, sender: Sender, name: str, text: str) -> str:
+        """What is said to them; nothing, mostly."""
+        if not is_private(sender.key) or not sender.id:
+            return ""
+        platform, at = sender.address.platform, self.clock()
+        known = Known(
+            platform=platform,
+            id=sender.id,
+            role=Role.STRANGER,
+            name=name[:NAME_CHARS],
+            chat=sender.address.chat,
+            since=at,
+            by="an invite",
+        )
+        code = code_in(text)
+        if code and self._may(f"code:{platform}", at, TRIES_AN_HOUR):
+            if await self.standing.trust.redeem(code_digest(code), known) is not None:
+                await self.standing.look()
+                return WELCOME
+        elif self.strangers == "request" and self._may(f"ask:{platform}", at, REQUESTS_AN_HOUR):
+            return await self._asked(known, text, at)
+        return ""
+
+    async def _asked(self, known: Known, text: str, at: float) -> str:
+        request = Request(
+            id=self.new_id(),
+            platform=known.platform,
+            person=known.id,
+            chat=known.chat,
+            name=known.name,
+            text=text[:TEXT_CHARS],
+            at=at,
+        )
+        if not await self.standing.trust.ask(request, most=REQUESTS_MAX):
+            return ""
+        for home in (await self.homes())[:1]:
+            await self.accept(request_message(request, home.address))
+        return ASKED
+
+    def _may(self, what: str, at: float, most: int) -> bool:
+        tries = self._tries.setdefault(what, deque())
+        while tries and tries[0] <= at - HOUR_S:
+            tries.popleft()
+        if len(tries) >= most:
+            return False
+        tries.append(at)
+        return True
+
+
+def request_message(request: Request, home: Address) -> Inbound:
+    """A card for the owner, in the home chat."""
+    text = CARD.format(
+        platform=request.platform,
+        id=honest(request.person),
+        name=honest(request.name) or "(nothing)",
+        text=honest(request.text) or "(nothing)",
+    )
+    return Inbound(
+        id=MessageId(request.id),
+        account="door",
+        session=chat_key(home.platform, "dm", home.chat, thread=home.thread),
+        sender=Person(id="hermes"),
+        address=home,
+        text=text,
+        at=request.at,
+        origin="relay",
+        buttons=(
+            ("Let in", f"/people admit {request.id}"),
+            ("Dismiss", f"/people dismiss {request.id}"),
+        ),
+    )

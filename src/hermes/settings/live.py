@@ -1,0 +1,72 @@
+"""Settings that follow their files, for what must change without a restart."""
+
+import logging
+import time
+from collections.abc import Callable, Mapping
+from pathlib import Path
+
+from hermes.core.errors import Misconfigured
+from hermes.settings.home import CONFIG, SECRETS
+from hermes.settings.read import survey
+from hermes.settings.shape import Settings
+from hermes.settings.sources import read_config, read_secrets
+
+LOOK_S = 0.4  # how often the files are looked at, when somebody asks
+
+log = logging.getLogger("hermes.settings")
+
+Stamp = tuple[int, int, int] | None
+
+
+class LiveSettings:
+    """Calling it gives them as they are now. Files that cannot be read change nothing.
+
+    What is wrong in one place costs only that place: a secret that was taken away is gone."""
+
+    def __init__(
+        self,
+        home: Path,
+        settings: Settings,
+        *,
+        environ: Mapping[str, str],
+        clock: Callable[[], float] = time.monotonic,
+    ) -> None:
+        self._files = (home / CONFIG, home / SECRETS)
+        self._home, self._environ, self._clock = home, environ, clock
+        self._settings = settings
+        self._stamps = self._stamps_now()
+        self._looked_at = float("-inf")
+
+    def __call__(self) -> Settings:
+        now = self._clock()
+        if now - self._looked_at >= LOOK_S:
+            self._looked_at = now
+            self._look()
+        return self._settings
+
+    def _look(self) -> None:
+        stamps = self._stamps_now()
+        if stamps == self._stamps:
+            return
+        self._stamps = stamps
+        config, secrets = self._files
+        try:
+            read_config(config)
+            read_secrets(secrets)
+        except Misconfigured as broken:
+            log.warning("the settings have changed and cannot be read: %s", broken)
+            return
+        self._settings, problems = survey(self._home, self._environ)
+        for problem in problems:
+            log.warning("the settings have changed, and one is wrong: %s", problem)
+
+    def _stamps_now(self) -> tuple[Stamp, ...]:
+        return tuple(_stamp(file) for file in self._files)
+
+
+def _stamp(file: Path) -> Stamp:
+    try:
+        stat = file.stat()
+    except OSError:
+        return None
+    return stat.st_mtime_ns, stat.st_size, stat.st_ino

@@ -1,0 +1,42 @@
+"""Text as it is, for somebody who decides by it: what does not show is spelled out."""
+
+import re
+import unicodedata
+
+# Characters that do not show, turn what does, or look like a space that they are not.
+DECEPTIVE = re.compile(
+    r"[\x00-\x08\x0b-\x1f\x7f-\xa0\u00ad\u0600-\u0605\u061c\u06dd\u070f\u0890\u0891\u08e2\u115f"
+    r"\u1160\u17b4\u17b5\u180b-\u180f\u2000-\u200f\u2028-\u202f\u205f-\u206f\u2800\u3000\u3164"
+    r"\ufe00-\ufe0f\ufeff\uffa0\ufff9-\ufffb\ud800-\udfff\U000110bd\U000110cd\U00013430-\U0001345f"
+    r"\U0001bca0-\U0001bca3\U0001d173-\U0001d17a\U000e0000-\U000e0fff]"
+)
+PLAIN_ASCII = bytes(range(0x20, 0x7F)) + b"\t\n"
+
+
+def is_deceptive(text: str) -> bool:
+    if text.isascii():
+        return bool(text.encode().translate(None, PLAIN_ASCII))
+    return DECEPTIVE.search(text) is not None
+
+
+def honest(text: str) -> str:
+    """A line break stays one."""
+    return "".join(
+        char if char == "\n" or (char.isprintable() and not is_deceptive(char)) else _spelled(char)
+        for char in text
+    )
+
+
+def both_ends(text: str, head: int, tail: int) -> str:
+    """All of it, or its two ends with the count of what is left out between them."""
+    if len(text) <= head + tail:
+        return honest(text)
+    gap = f"[… {len(text) - head - tail:,} characters are not shown …]"
+    return f"{honest(text[:head])}\n{gap}\n{honest(text[-tail:])}"
+
+
+def _spelled(char: str) -> str:
+    code = ord(char)
+    if code < 0x80:
+        return char.encode("unicode_escape").decode()
+    return f"⟨U+{code:04X} {unicodedata.name(char, 'NO NAME')}⟩"
