@@ -19,7 +19,7 @@ MEGA = 1024**2
 SMALL = Caps(
     processes=40, memory_bytes=150 * MEGA, cpu_s=1, file_bytes=4 * MEGA, scratch_bytes=8 * MEGA
 )
-CALL = CallId("greedy")
+CALL = CallId(f"greedy-{os.getpid()}")
 
 
 @pytest.fixture(params=["bubblewrap", "landlock"])

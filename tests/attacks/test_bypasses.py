@@ -81,8 +81,8 @@ def test_the_read_profile_changes_nothing(sandbox: Sandbox, victim: Victim) -> N
     assert (victim.workspace / "README.md").read_text() == "# Read me\n"
 
 
-def test_the_net_profile_is_refused_while_there_is_no_proxy(
+def test_sbx_05_the_net_profile_is_refused_while_no_host_is_allowed(
     sandbox: Sandbox, victim: Victim
 ) -> None:
-    with pytest.raises(ToolFailed, match="no network"):
+    with pytest.raises(ToolFailed, match="no network here: no host is allowed"):
         boxed(sandbox, victim, "true", "net")

@@ -19,8 +19,11 @@ WHY = {
     "cli/service/notify.py": "asks systemd about its own unit, with fixed arguments",
     "cli/service/background.py": "the owner's own command: begins the gateway",
     "cli/config_edit.py": "the owner's own command: opens the owner's editor",
+    "cli/model_local.py": "the owner's own command: ./hermes of this checkout, to install a set",
+    "providers/local.py": "the built-in model, with fixed words and without our environment",
     "cli/gateway.py": "the gateway becomes itself again at a restart",
-    "hooks/run.py": "hooks that the owner wrote; to be boxed when the sandbox is wired there",
+    "cli/demo_play.py": "the owner's own command: a gateway to be killed in front of them",
+    "hooks/run.py": "hooks that the owner wrote, boxed by the sandbox it is given",
     "skills/repository.py": "git, for an installation that the owner asked for",
     "skills/builtin/release-notes/scripts/change_list.py": "a script of a skill: runs in a box",
 }

@@ -11,8 +11,9 @@ from pathlib import Path
 
 import pytest
 
+from hermes.core.errors import ToolFailed
 from hermes.views.sandbox import Sandbox, Wish
-from tests.attacks.victim import CANARY, Victim, boxed
+from tests.attacks.victim import CANARY, Victim, boxed, demand_working, ran, sandbox_of
 
 needs_python = pytest.mark.skipif(
     shutil.which("python3", path="/usr/local/bin:/usr/bin") is None, reason="no python3 for a box"
@@ -195,13 +196,57 @@ def test_sbx_08_a_trap_in_the_workspace_is_inert(
 
 
 def test_a_folder_outside_the_box_cannot_be_worked_in(sandbox: Sandbox, victim: Victim) -> None:
-    box = sandbox.box(Wish(profile="write", call="attack", workdir=str(victim.home / "project")))
-    ended = subprocess.run(
-        box.around(["sh", "-c", "cat app.py; echo ran > new"]),
-        env=box.environment,
-        capture_output=True,
-        check=False,
+    wish = Wish(profile="write", call="attack", workdir=str(victim.home / "project"))
+    with pytest.raises(ToolFailed, match=r"outside of the sandbox.*Nothing was run"):
+        sandbox.box(wish)
+
+
+def test_a_skill_s_programs_can_be_read_and_what_is_not_approved_cannot(
+    kind: str, victim: Victim
+) -> None:
+    skills = victim.ours / "skills"
+    for name in ("notes/scripts/go.sh", ".quarantine/x/go.sh", ".proposals/p.json"):
+        (skills / name).parent.mkdir(parents=True, exist_ok=True)
+        (skills / name).write_text("echo from a skill\n")
+    sandbox = sandbox_of(kind, victim, skills=skills)
+    demand_working(sandbox, victim)
+    command = (
+        f"bash {skills}/notes/scripts/go.sh; cat {skills}/.quarantine/x/go.sh "
+        f"{skills}/.proposals/p.json; echo x >> {skills}/notes/scripts/go.sh; ls -A {victim.ours}"
     )
-    assert ended.returncode != 0
-    assert b"month" not in ended.stdout
-    assert not (victim.home / "project/new").exists()
+    said = boxed(sandbox, victim, command).text
+    assert said.count("from a skill") == 1
+    assert "hermes.db" not in said
+    assert (skills / "notes/scripts/go.sh").read_text() == "echo from a skill\n"
+
+
+def test_a_workspace_that_holds_our_home_hides_it_and_still_shows_what_it_may(
+    kind: str, victim: Victim
+) -> None:
+    """A chat that begins in a person's home folder."""
+    if kind == "landlock-plain":
+        pytest.skip("plain Landlock refuses such a workspace, and says so")
+    skills = victim.ours / "skills"
+    sandbox = sandbox_of(kind, victim, skills=skills)
+    demand_working(sandbox, victim)
+    note = victim.ours / "calls/other/note"
+    note.write_text("")
+    box = sandbox.box(
+        Wish(
+            profile="write",
+            call="attack",
+            workdir=str(victim.home),
+            workspace=str(victim.home),
+            note=str(note),
+        )
+    )
+    command = (
+        f"cat {skills}/notes/SKILL.md; cat {victim.ours}/.env; ls {victim.ours}; echo me > {note}; "
+        f"echo x > {victim.ours}/new; echo mine > made; cat .ssh/id_rsa"
+    )
+    said = ran(victim, box.around(["bash", "-c", command]), box.environment).text
+    assert "# Notes" in said
+    assert CANARY not in said
+    assert note.read_text() == "me\n"
+    assert (victim.home / "made").read_text() == "mine\n"
+    assert not (victim.ours / "new").exists()

@@ -13,7 +13,9 @@ import pytest
 from msgspec import Struct
 from msgspec.structs import replace
 
+from hermes.skills.sources import UNAPPROVED
 from hermes.terminals.environment import environments
+from hermes.terminals.sandbox.bridge import FOLDER, Network
 from hermes.terminals.sandbox.bubblewrap import BubblewrapSandbox
 from hermes.terminals.sandbox.choice import landlock_version, this_machine
 from hermes.terminals.sandbox.landlock import ABI_MIN, LandlockSandbox, Means
@@ -123,15 +125,39 @@ def common() -> Places:
     return places_of(Path("/nowhere"), Path("/nowhere"))
 
 
-def sandbox_of(kind: str, victim: Victim, caps: Caps | None = None) -> Sandbox:
+def sandbox_of(
+    kind: str,
+    victim: Victim,
+    caps: Caps | None = None,
+    *,
+    hosts: tuple[str, ...] = (),
+    skills: Path | None = None,
+) -> Sandbox:
     """The box of that kind, or a skip that says why this machine has none."""
     here, chosen = this_machine(), caps or Caps()
-    places = replace(common(), workspace=victim.workspace.resolve(), home=victim.ours.resolve())
+    places = replace(
+        common(),
+        workspace=victim.workspace.resolve(),
+        home=victim.ours.resolve(),
+        person=victim.home.resolve(),
+        shown=(str(skills),) if skills else (),
+        covered=tuple(f"{skills}/{name}" for name in UNAPPROVED),
+    )
     seen = environments({**os.environ, "SOME_API_KEY": CANARY})
     cgroups = find_cgroups(chosen)
+    lacks = "no networks of their own here" if kind == "landlock-plain" else ""
+    door = victim.ours / FOLDER
+    network = Network(hosts=hosts, door=door, perl=here.which("perl"), lacks=lacks)
     if kind == "bubblewrap":
         program = here.which("bwrap") or pytest.skip("bubblewrap is not installed")
-        return BubblewrapSandbox(places, program, environments=seen, caps=chosen, cgroups=cgroups)
+        return BubblewrapSandbox(
+            places,
+            program,
+            environments=seen,
+            caps=chosen,
+            cgroups=cgroups,
+            network=network,
+        )
     if landlock_version() < ABI_MIN or os.uname().machine not in TABLES:
         pytest.skip("this kernel has no Landlock that is new enough")
     means = Means(
@@ -140,11 +166,13 @@ def sandbox_of(kind: str, victim: Victim, caps: Caps | None = None) -> Sandbox:
         namespaces=kind != "landlock-plain",
         own_users=kind == "landlock-users" or (kind == "landlock" and os.geteuid() != 0),
     )
-    return LandlockSandbox(places, means, environments=seen, caps=chosen, cgroups=cgroups)
+    return LandlockSandbox(
+        places, means, environments=seen, caps=chosen, cgroups=cgroups, network=network
+    )
 
 
 def boxed(sandbox: Sandbox, victim: Victim, command: str, profile: Profile = "write") -> Answer:
-    wish = Wish(profile=profile, call="attack", workdir=str(victim.workspace))
+    wish = Wish(profile=profile, call=f"attack-{os.getpid()}", workdir=str(victim.workspace))
     box = sandbox.box(wish)
     return ran(victim, box.around(["bash", "-c", victim.commanded(command)]), box.environment)
 

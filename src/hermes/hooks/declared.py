@@ -5,7 +5,7 @@ import os
 import re
 from collections.abc import Sequence
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Literal
 
 import msgspec
 import yaml
@@ -37,6 +37,7 @@ class Hook(Struct, frozen=True, kw_only=True):
     command: tuple[str, ...]
     events: frozenset[str]
     timeout_s: float
+    boxed: bool = True
 
 
 class _File(Struct, forbid_unknown_fields=True):
@@ -46,6 +47,7 @@ class _File(Struct, forbid_unknown_fields=True):
     command: list[str] = []
     timeout_s: Annotated[float, Meta(gt=0, le=60)] = 10.0
     enabled: bool = True
+    sandbox: Literal["auto", "none"] = "auto"
 
 
 def hooks_in(folder: Path, *, python: str) -> Sequence[Hook]:
@@ -86,6 +88,7 @@ def read_hook(place: Path, *, python: str) -> Hook | None:
         events=_events(file.events, str(path)),
         command=_command(file.command, place.absolute(), python),
         timeout_s=file.timeout_s,
+        boxed=file.sandbox == "auto",
     )
 
 
@@ -112,7 +115,8 @@ def _parsed(text: str, path: str) -> _File:
     try:
         return msgspec.convert(tree, _File, strict=True)
     except msgspec.ValidationError as wrong:
-        fix = "Its keys are events, name, description, command, timeout_s (up to 60), enabled"
+        keys = "events, name, description, command, timeout_s (up to 60), enabled, sandbox"
+        fix = f"Its keys are {keys}"
         raise Misconfigured(path, str(wrong), fix) from wrong
 
 

@@ -11,7 +11,7 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 from hermes.core.channel import Door, Manifest
-from hermes.core.errors import HermesError
+from hermes.core.errors import HermesError, ToolFailed
 from hermes.core.ids import MessageId, SessionKey
 from hermes.core.messages import Address, Inbound, Person
 from hermes.core.signals import Signal
@@ -19,7 +19,7 @@ from hermes.hooks.backlog import Backlog, Errand
 from hermes.hooks.declared import Hook, hooks_in
 from hermes.hooks.occasions import OWN_LANE, Occasion, bounded, occasions, value_in
 from hermes.hooks.recent import Recent, found_in
-from hermes.hooks.run import Failure, Wish, environment, run
+from hermes.hooks.run import Boxes, Failure, Wish, environment, run, started
 
 MANIFEST = Manifest(name="hooks", fetched=True)
 AT_ONCE_MAX = 4
@@ -34,9 +34,16 @@ class Hooks:
     """See `Ear`. The folder is read when listening begins."""
 
     def __init__(
-        self, folder: Path, *, home: Path, environ: Mapping[str, str], python: str
+        self,
+        folder: Path,
+        *,
+        home: Path,
+        environ: Mapping[str, str],
+        python: str,
+        boxes: Boxes | None = None,
     ) -> None:
         self._folder = folder
+        self._boxes = boxes
         self._python = python
         self._environment = environment(environ, str(home))
         self._failures: Counter[str] = Counter()
@@ -49,6 +56,9 @@ class Hooks:
     async def listen(self, door: Door) -> None:
         hooks = await asyncio.to_thread(hooks_in, self._folder, python=self._python)
         door.connected()
+        for hook in hooks:
+            if not hook.boxed:
+                log.warning("hook %s runs without a sandbox, as its HOOK.yaml says", hook.name)
         if not hooks:
             await asyncio.get_running_loop().create_future()
         backlog = Backlog()
@@ -81,7 +91,7 @@ class Hooks:
     async def _perform(self, door: Door, errand: Errand) -> None:
         hook = errand.hook
         occasion = await _looked_up(door, errand.occasion)
-        outcome = await run(hook, value_in(occasion), self._environment)
+        outcome = await self._run(hook, value_in(occasion))
         if self._failures[hook.name] >= FAILURES_MAX:
             return
         if isinstance(outcome, Failure):
@@ -92,6 +102,13 @@ class Hooks:
             log.info("hook %s: %s", hook.name, bounded(outcome.log))
         if outcome.say.strip():
             await _say(door, hook, occasion, outcome)
+
+    async def _run(self, hook: Hook, value: bytes) -> Wish | Failure:
+        try:
+            start = await asyncio.to_thread(started, hook, self._environment, self._boxes)
+        except ToolFailed as refused:
+            return Failure(f"was not started: {refused}")
+        return await run(hook, value, start)
 
     def _failed(self, hook: Hook, occasion: Occasion, failure: Failure) -> None:
         said = f"; its last words: {failure.error}" if failure.error else ""

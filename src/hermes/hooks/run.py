@@ -15,6 +15,8 @@ import msgspec
 from msgspec import Struct
 
 from hermes.hooks.declared import Hook
+from hermes.views.sandbox import Profile, Sandbox
+from hermes.views.sandbox import Wish as SandboxWish
 
 OUT_BYTES_MAX = 64_000
 ERROR_BYTES_MAX = 2_000
@@ -78,9 +80,41 @@ def environment(environ: Mapping[str, str], home: str) -> dict[str, str]:
     return {"PATH": os.defpath, "LANG": "C.UTF-8", **passed, "HERMES_HOME": home}
 
 
-async def run(hook: Hook, value: bytes, environment: Mapping[str, str]) -> Wish | Failure:
+class Boxes(Struct, frozen=True, kw_only=True):
+    """What hooks run in. `readable` is what their Python needs."""
+
+    sandbox: Sandbox
+    profile: Profile
+    workspace: str
+    readable: tuple[str, ...] = ()
+
+
+class Start(Struct, frozen=True):
+    """How a program begins."""
+
+    command: tuple[str, ...]
+    environment: Mapping[str, str]
+
+
+def started(hook: Hook, environment: Mapping[str, str], boxes: Boxes | None) -> Start:
+    """In a box, unless its owner said otherwise. Raises ToolFailed where none can be built."""
+    if boxes is None or not hook.boxed:
+        return Start(hook.command, environment)
+    box = boxes.sandbox.box(
+        SandboxWish(
+            profile=boxes.profile,
+            call=f"hook-{hook.name}",
+            workdir=hook.folder,
+            readable=(hook.folder, *boxes.readable),
+        )
+    )
+    told = {"HERMES_HOME": environment["HERMES_HOME"], "HERMES_WORKSPACE": boxes.workspace}
+    return Start(tuple(box.around(hook.command)), {**box.environment, **told})
+
+
+async def run(hook: Hook, value: bytes, start: Start) -> Wish | Failure:
     try:
-        transport, talk = await _begun(hook, environment)
+        transport, talk = await _begun(hook, start)
     except (OSError, ValueError) as refused:
         return Failure(f"could not be started ({refused})")
     try:
@@ -96,19 +130,17 @@ async def run(hook: Hook, value: bytes, environment: Mapping[str, str]) -> Wish 
     return _outcome(talk, code)
 
 
-async def _begun(
-    hook: Hook, environment: Mapping[str, str]
-) -> tuple[asyncio.SubprocessTransport, _Talk]:
+async def _begun(hook: Hook, start: Start) -> tuple[asyncio.SubprocessTransport, _Talk]:
     """A start that is cancelled half-way would leave a process that nobody ends."""
     starting = asyncio.ensure_future(
         asyncio.get_running_loop().subprocess_exec(
             _Talk,
-            *hook.command,
+            *start.command,
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
             stderr=subprocess.PIPE,
             cwd=hook.folder,
-            env=dict(environment),
+            env=dict(start.environment),
             start_new_session=True,
         )
     )

@@ -7,20 +7,20 @@ import asyncio
 import shutil
 import signal
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Literal
 
 from hermes.core.errors import ToolFailed
 from hermes.core.ids import CallId, SessionKey
 from hermes.terminals.alive import processes
-from hermes.terminals.environment import child_environment
+from hermes.terminals.environment import BOX_PATH, child_environment
 from hermes.terminals.reaper import Reaper
 from hermes.terminals.records import Folder, Meta
 from hermes.terminals.register import Limits, Register
 from hermes.terminals.spawn import detached, printed
 from hermes.terminals.wrapper import WRAPPER, shell_text, wrapped
-from hermes.views.sandbox import Box, Sandbox, Wish
+from hermes.views.sandbox import Box, Profile, Sandbox, Wish
 from hermes.views.terminal import Ended, Launch, Lost, Pending, Running, Sighting
 
 POLL_S_MIN, POLL_S_MAX = 0.002, 0.2
@@ -32,24 +32,27 @@ DEFAULT_LIMITS = Limits()
 
 
 class LocalTerminal:
-    """See the Terminal port. Close it before its event loop ends; what runs goes on."""
+    """See the Terminal port. Close it before its event loop ends; what runs goes on. `usual` is
+    the profile of a command that asks for none but the ordinary one."""
 
     def __init__(
         self,
         calls: Path,
         *,
         environ: Mapping[str, str],
-        allow: Sequence[str] = (),
         sandbox: Sandbox | None = None,
+        usual: Profile = "write",
         limits: Limits = DEFAULT_LIMITS,
         script: str = WRAPPER,
         reaper: Reaper | None = None,
     ) -> None:
-        self._environment = child_environment(environ, allow)
+        self._environment = child_environment(environ)
         self._sandbox = sandbox
+        self._usual = usual
         self._limits = limits
         self._script = script
-        self._register = Register(calls.absolute(), processes(printed), limits)
+        keeps = sandbox.keeps if sandbox is not None else lambda _folder, _workspace: True
+        self._register = Register(calls.absolute(), processes(printed), limits, keeps)
         self._shell = self.which("bash") or self.which("sh") or "/bin/sh"
         self._reaper = reaper or Reaper()
         self._starting: dict[CallId, asyncio.Future[None]] = {}
@@ -115,7 +118,9 @@ class LocalTerminal:
         await asyncio.to_thread(self._register.folder(call).remove)
 
     def which(self, program: str) -> str:
-        return shutil.which(program, path=self._environment["PATH"]) or ""
+        boxed = self._sandbox is not None and self._usual != "host"
+        path = BOX_PATH if boxed else self._environment["PATH"]
+        return shutil.which(program, path=path) or ""
 
     async def strays(self) -> tuple[CallId, ...]:
         """Commands of calls that run here now, of whichever process they were."""
@@ -177,8 +182,16 @@ class LocalTerminal:
         if self._sandbox is None:
             return Box(environment=self._environment)
         note = str(folder.workdir_file)
+        profile = self._usual if launch.profile == "write" else launch.profile
         return self._sandbox.box(
-            Wish(profile=launch.profile, call=launch.id, workdir=launch.workdir, note=note)
+            Wish(
+                profile=profile,
+                call=launch.id,
+                workdir=launch.workdir,
+                workspace=launch.workspace,
+                note=note,
+                readable=launch.readable,
+            )
         )
 
     # ── ending ──────────────────────────────────────────────────────────────────────────────────

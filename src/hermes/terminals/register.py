@@ -6,6 +6,7 @@ Nothing in this file waits or starts a process; `local.py` does.
 import os
 import signal
 import time
+from collections.abc import Callable
 from pathlib import Path
 
 from msgspec import Struct
@@ -30,13 +31,16 @@ class Limits(Struct, frozen=True, kw_only=True):
 
 
 class Register:
-    """The calls of one home."""
+    """The calls of one home. `keeps`: is a folder of one command there for the next one?"""
 
-    def __init__(self, calls: Path, processes: Processes, limits: Limits) -> None:
+    def __init__(
+        self, calls: Path, processes: Processes, limits: Limits, keeps: Callable[[str, str], bool]
+    ) -> None:
         self.boot = processes.boot()
         self._calls = calls
         self._processes = processes
         self._limits = limits
+        self._keeps = keeps
 
     def folder(self, call: CallId) -> Folder:
         return Folder(self._calls, call)
@@ -50,6 +54,8 @@ class Register:
             return None
         state, size = self.state(folder, meta), folder.size()
         began = folder.began_at()
+        where = meta.launch.workspace
+        workdir = folder.workdir() if isinstance(state, Ended) else ""
         over = folder.ended_at() if isinstance(state, Ended | Lost) else time.time()
         return Sighting(
             launch=meta.launch,
@@ -58,7 +64,7 @@ class Register:
             size=size,
             full=size >= kept_bytes(self._limits.output_bytes),
             took_s=max(0.0, over - began) if began and over else 0.0,
-            workdir=folder.workdir() if isinstance(state, Ended) else "",
+            workdir=workdir if workdir and self._keeps(workdir, where) else "",
         )
 
     def sight(self, folder: Folder) -> Sighting:

@@ -27,6 +27,7 @@ shift 3
 umask 077
 trap : HUP INT TERM
 { read -r start </proc/$$/stat; } 2>/dev/null || start=$(ps -o lstart= -p $$)
+if [ -p "$d/stdin" ]; then exec 4<>"$d/stdin"; fi
 set -C
 printf '%s\n%s\n.\n' "$$" "$start" >"$d/begun" || exit 0
 set +C
@@ -36,9 +37,8 @@ join() {
   for group in $groups; do echo 0 >"$group/cgroup.procs" || exit 125; done
   unset IFS
 }
-{ trap '' HUP INT TERM; ulimit -f "$limit"; cat >"$d/output"; : >"$d/drained"; } <"$d/pipe" &
+{ trap '' HUP INT TERM; ulimit -f "$limit"; cat >"$d/output"; : >"$d/drained"; } <"$d/pipe" 4<&- &
 if [ -p "$d/stdin" ]; then
-  exec 4<>"$d/stdin"
   (join; exec "$@") <"$d/stdin" >"$d/pipe" 2>&1 4<&-
 else
   (join; exec "$@") </dev/null >"$d/pipe" 2>&1

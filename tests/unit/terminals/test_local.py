@@ -311,6 +311,9 @@ class Pretend:
         environment = {"PATH": os.environ["PATH"]}
         return Box(arguments=("env", "BOXED=yes"), environment=environment, limits="ulimit -n 99")
 
+    def keeps(self, folder: str, _workspace: str, /) -> bool:
+        return not folder.startswith("/proc")
+
     def probe(self) -> tuple[Guard, ...]:
         return ()
 

@@ -6,14 +6,20 @@ detached command too, because the parent is its wrapper.
 """
 
 import os
+import platform
+from functools import cache
 from pathlib import Path
 
-from hermes.core.errors import ToolFailed
+from msgspec.structs import replace
+
 from hermes.terminals.environment import BOX_HOME, Environments
-from hermes.terminals.sandbox.limits import Caps, Cgroups, limit_words
-from hermes.terminals.sandbox.places import SCRATCH, SHARED, Layout, Places, layout_of
+from hermes.terminals.sandbox.bridge import PORT, Network, demanded, network_guard
+from hermes.terminals.sandbox.landlock import LAUNCHER
+from hermes.terminals.sandbox.limits import Caps, Cgroups, limit_words, limits_guard
+from hermes.terminals.sandbox.places import SCRATCH, SHARED, Layout, Places, layout_of, outlasts
 from hermes.views.sandbox import Box, Guard, Wish
 
+DOOR, BRIDGE = "/run/hermes", "/run/bridge.pl"  # inside
 ALWAYS = (
     *("--unshare-user", "--unshare-ipc", "--unshare-pid", "--unshare-net", "--unshare-uts"),
     *("--disable-userns", "--cap-drop", "ALL", "--die-with-parent"),
@@ -23,25 +29,42 @@ ALWAYS = (
 
 def words(layout: Layout, closed: tuple[str, ...], caps: Caps) -> list[str]:
     """The arguments of bwrap up to the command."""
-    said = list(ALWAYS)
-    for path in (*layout.readable, SHARED):
-        said += _shown(path)
-    for path in closed:
-        said += _hidden(path)
-    for path in (SCRATCH, "/var/tmp"):  # noqa: S108
-        said += ["--size", str(caps.scratch_bytes), "--perms", "1777", "--tmpfs", path]
-    said += ["--dir", BOX_HOME]
+    said = [*ALWAYS, *system_words(layout.readable, closed, caps.scratch_bytes)]
     how = "--bind" if layout.workspace_changes else "--ro-bind"
     said += [how, layout.workspace, layout.workspace]
+    covers = [path for path in layout.hidden if Path(path).is_dir()]
     for path in layout.hidden:
+        said += ["--perms", "0555", "--tmpfs", path] if path in covers else _hidden(path)
+    for path in layout.shown:
+        said += ["--ro-bind", path, path]
+    for path in layout.covered:
         said += _hidden(path)
+    if layout.note:
+        said += ["--bind", layout.note, layout.note]
+    for path in covers:
+        said += ["--remount-ro", path]
     for path in layout.pinned:
         said += ["--bind", path, path]
     for path in layout.locked:
         said += ["--ro-bind", path, path]
-    if layout.note:
-        said += ["--bind", layout.note, layout.note]
+    if layout.door:
+        said += ["--ro-bind", layout.door, DOOR, "--ro-bind", str(LAUNCHER), BRIDGE]
     return [*said, "--remount-ro", "/", "--chdir", layout.workdir, "--"]
+
+
+@cache
+def system_words(
+    readable: tuple[str, ...], closed: tuple[str, ...], scratch_bytes: int
+) -> tuple[str, ...]:
+    """What is the same for every command, looked up once."""
+    said: list[str] = []
+    for path in (*readable, SHARED):
+        said += _shown(path)
+    for path in closed:
+        said += _hidden(path)
+    for path in (SCRATCH, "/var/tmp"):  # noqa: S108
+        said += ["--size", str(scratch_bytes), "--perms", "1777", "--tmpfs", path]
+    return (*said, "--dir", BOX_HOME)
 
 
 def _shown(path: str) -> list[str]:
@@ -68,12 +91,14 @@ class BubblewrapSandbox:
         environments: Environments,
         caps: Caps,
         cgroups: Cgroups,
+        network: Network | None = None,
     ) -> None:
         self._places = places
         self._program = program
         self._environments = environments
         self._caps = caps
         self._cgroups = cgroups
+        self._network = network
         self._limits = limit_words(caps, own_users=True)
 
     def box(self, wish: Wish, /) -> Box:
@@ -81,27 +106,39 @@ class BubblewrapSandbox:
         if wish.profile == "host":
             limits = limit_words(self._caps, own_users=False)
             return Box(environment=self._environments.host, limits=limits, groups=groups)
-        if wish.profile == "net":
-            raise ToolFailed("The sandbox gives no network here. Nothing was run.")
         layout = layout_of(self._places, wish)
+        environment = self._environments.boxed
+        bridge: tuple[str, ...] = ()
+        if wish.profile == "net":
+            network = demanded(self._network)
+            layout = replace(layout, door=network.made_door())
+            environment = {**environment, **network.environment}
+            opened = ("door", DOOR, "bridge", str(PORT), "plain")  # sealed by the box already
+            bridge = (network.perl, BRIDGE, platform.machine(), *opened, "--")
+        said = words(layout, self._places.shared.closed, self._caps)
         return Box(
-            arguments=(self._program, *words(layout, self._places.shared.closed, self._caps)),
-            environment=self._environments.boxed,
+            arguments=(self._program, *said, *bridge),
+            environment=environment,
             limits=self._limits,
             groups=groups,
         )
+
+    def keeps(self, folder: str, workspace: str, /) -> bool:
+        return outlasts(folder, self._places.root(workspace))
 
     def probe(self) -> tuple[Guard, ...]:
         grouped = bool(self._cgroups.parents)
         counted = grouped or os.geteuid() != 0
         return (
-            Guard(name="files", active=True, by="bubblewrap"),
+            Guard(name="backend", active=True, by="bubblewrap"),
+            Guard(name="files", active=True, by="the workspace alone can be changed"),
             Guard(name="modes of files", active=True, by="read-only mounts"),
             Guard(name="files that run later", active=True, by="read-only mounts"),
             Guard(name="processes of others", active=True, by="a pid namespace"),
             Guard(name="leftovers end", active=True, by="a pid namespace"),
-            Guard(name="network", active=True, by="an empty one"),
+            network_guard(self._network),
             Guard(name="scratch space", active=True, by="a limited /tmp of its own"),
             Guard(name="number of processes", active=counted, by="a control group or own users"),
             Guard(name="memory of all of them", active=grouped, by="a control group"),
+            limits_guard(self._caps),
         )

@@ -11,8 +11,12 @@ from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Literal
 
+from msgspec import Struct
+from msgspec.structs import replace
+
 from hermes.core.errors import ToolFailed
 from hermes.terminals.environment import BOX_PATH, Environments, environments
+from hermes.terminals.sandbox.bridge import FOLDER, Network
 from hermes.terminals.sandbox.bubblewrap import BubblewrapSandbox
 from hermes.terminals.sandbox.landlock import ABI_MIN, LandlockSandbox, Means
 from hermes.terminals.sandbox.limits import Caps, Cgroups, find_cgroups, limit_words
@@ -39,6 +43,9 @@ class Refusing:
         why = "; ".join(self._reasons)
         raise ToolFailed(f"Sandbox unavailable ({why}). Nothing was run. {FIX}")
 
+    def keeps(self, _folder: str, _workspace: str, /) -> bool:
+        return False
+
     def probe(self) -> tuple[Guard, ...]:
         return tuple(Guard(name="sandbox", active=False, by=reason) for reason in self._reasons)
 
@@ -54,6 +61,9 @@ class Unboxed:
     def box(self, wish: Wish, /) -> Box:
         groups = self._cgroups.join(wish.call)
         return Box(environment=self._environment, limits=self._limits, groups=groups)
+
+    def keeps(self, _folder: str, _workspace: str, /) -> bool:
+        return True
 
     def probe(self) -> tuple[Guard, ...]:
         return (Guard(name="sandbox", active=False, by="terminal.sandbox is none"),)
@@ -76,46 +86,82 @@ class Machinery:
         self.cgroups = cgroups
 
 
+class Grant(Struct, frozen=True, kw_only=True):
+    """What the owner lets every box have beyond the workspace."""
+
+    hosts: tuple[str, ...] = ()
+    readable: tuple[Path, ...] = ()
+    covered: tuple[Path, ...] = ()  # parts of what is readable that are not
+    names: tuple[str, ...] = ()  # of variables of our environment
+    settled: bool = False  # the workspace is the owner's setting: no chat brings another one
+
+
+class Ground(Struct, frozen=True, kw_only=True):
+    """What every kind of box stands on."""
+
+    places: Places
+    seen: Environments
+    caps: Caps
+    cgroups: Cgroups
+    network: Network
+
+
+NO_GRANT = Grant()
+
+
 def find_sandbox(
     setting: Literal["auto", "none"],
     *,
     workspace: Path,
     home: Path,
     environ: Mapping[str, str],
-    allow: Sequence[str] = (),
+    grant: Grant = NO_GRANT,
     caps: Caps = DEFAULT_CAPS,
     machinery: "Machinery | None" = None,
 ) -> Sandbox:
     """The strongest box that works here, around this workspace, hiding this home."""
     here = machinery or this_machine()
-    seen = environments(environ, allow)
+    seen = environments(environ, grant.names)
     cgroups = here.cgroups(caps)
     if setting == "none":
         return Unboxed(seen.host, caps, cgroups)
-    places = places_of(workspace, home)
+    ground = Ground(
+        places=replace(
+            places_of(workspace, home, grant.readable),
+            covered=tuple(str(path) for path in grant.covered),
+            settled=grant.settled,
+        ),
+        seen=seen,
+        caps=caps,
+        cgroups=cgroups,
+        network=_network(grant.hosts, home, here),
+    )
     reasons: list[str] = []
     for attempt in (_bubblewrap, _landlock):
-        found = attempt(places, seen, caps, cgroups, here)
+        found = attempt(ground, here)
         if not isinstance(found, str):
             return found
         reasons.append(found)
     return Refusing(reasons)
 
 
-def _bubblewrap(
-    places: Places, seen: Environments, caps: Caps, cgroups: Cgroups, here: Machinery
-) -> Sandbox | str:
+def _bubblewrap(ground: Ground, here: Machinery) -> Sandbox | str:
     program = here.which("bwrap")
     if not program:
         return "bubblewrap is not installed"
-    box = BubblewrapSandbox(places, program, environments=seen, caps=caps, cgroups=cgroups)
+    box = BubblewrapSandbox(
+        ground.places,
+        program,
+        environments=ground.seen,
+        caps=ground.caps,
+        cgroups=ground.cgroups,
+        network=ground.network,
+    )
     refused = _tried(box, here)
     return f"bubblewrap does not work here: {refused}" if refused else box
 
 
-def _landlock(
-    places: Places, seen: Environments, caps: Caps, cgroups: Cgroups, here: Machinery
-) -> Sandbox | str:
+def _landlock(ground: Ground, here: Machinery) -> Sandbox | str:
     perl, machine, abi = here.which("perl"), platform.machine(), here.landlock()
     if abi < ABI_MIN:
         return f"Landlock is too old or missing (version {max(abi, 0)}, {ABI_MIN} is needed)"
@@ -125,17 +171,28 @@ def _landlock(
         return f"Landlock is not prepared for {machine}"
     refused = ""
     for namespaces, own_users in ((True, os.geteuid() != 0), (True, True), (False, False)):
-        means = Means(
-            perl=perl,
-            machine=machine,
-            namespaces=namespaces,
-            own_users=own_users,
+        means = Means(perl=perl, machine=machine, namespaces=namespaces, own_users=own_users)
+        lacks = "" if namespaces else "this machine lets nobody have a network of its own"
+        box = LandlockSandbox(
+            ground.places,
+            means,
+            environments=ground.seen,
+            caps=ground.caps,
+            cgroups=ground.cgroups,
+            network=replace(ground.network, lacks=ground.network.lacks or lacks),
         )
-        box = LandlockSandbox(places, means, environments=seen, caps=caps, cgroups=cgroups)
         refused = _tried(box, here)
         if not refused:
             return box
     return f"Landlock does not work here: {refused}"
+
+
+def _network(hosts: tuple[str, ...], home: Path, here: Machinery) -> Network:
+    perl = here.which("perl")
+    lacks = "" if perl else "perl is not installed"
+    if platform.machine() not in TABLES:
+        lacks = f"it is not prepared for {platform.machine()}"
+    return Network(hosts=hosts, door=home / FOLDER, perl=perl, lacks=lacks)
 
 
 def _tried(sandbox: Sandbox, here: Machinery) -> str:

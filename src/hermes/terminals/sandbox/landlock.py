@@ -14,18 +14,21 @@ from functools import cache
 from pathlib import Path
 
 from msgspec import Struct
+from msgspec.structs import replace
 
 from hermes.core.errors import ToolFailed
 from hermes.terminals.environment import BOX_HOME, Environments
-from hermes.terminals.sandbox.limits import Caps, Cgroups, limit_words
+from hermes.terminals.sandbox.bridge import PORT, Network, demanded, network_guard
+from hermes.terminals.sandbox.limits import Caps, Cgroups, limit_words, limits_guard
 from hermes.terminals.sandbox.places import (
     DEVICES,
-    SCRATCH,
+    FLEETING,
     SHARED,
     Layout,
     Places,
     Shown,
     layout_of,
+    outlasts,
 )
 from hermes.terminals.sandbox.seccomp import INET, INET6, NETLINK, Machine, seccomp_filter
 from hermes.views.sandbox import Box, Guard, Wish
@@ -42,7 +45,6 @@ OF_FILES = RUN | WRITE | READ | CUT | ON_DEVICES
 NEW_USERS, NEW_MOUNTS, NEW_IPC = 0x10000000, 0x20000, 0x8000000
 NEW_PIDS, NEW_NET = 0x20000000, 0x40000000
 NAMESPACES = NEW_MOUNTS | NEW_IPC | NEW_PIDS | NEW_NET
-OWN_FOLDERS = (SCRATCH, "/var/tmp", "/dev/shm")  # noqa: S108
 
 
 class Means(Struct, frozen=True, kw_only=True):
@@ -69,6 +71,8 @@ def steps(layout: Layout, shared: Shown, means: Means, caps: Caps) -> list[str]:
     done += ["allow", str(whole), layout.workspace]
     if layout.note:
         done += ["allow", str(READ | WRITE | CUT), layout.note]
+    for path in layout.shown if means.namespaces else _uncovered(layout):
+        done += _allow(LOOK, path)
     done += system_rules(layout.readable, shared, means)
     return [*done, "bare", "seal", "filter", filter_words(means), "--"]
 
@@ -103,24 +107,54 @@ def _namespaces(layout: Layout, shared: Shown, means: Means, caps: Caps) -> list
     if layout.note:
         done += ["take", layout.note]
     done += ["freeze", "/"]
+    done += ["door", layout.door] if layout.door else []
+    moved = [path for path in layout.shown if _is_covered(path, layout)]
+    for path in moved:  # frozen now, as everything
+        done += ["take", path]
     for path in _own_folders():
         done += ["tmpfs", path, f"mode=1777,size={caps.scratch_bytes}"]
     done += ["put", "folder", layout.workspace]
     if not layout.workspace_changes:  # it may lie in a folder of the box's own, where all may write
         done += ["freeze", layout.workspace]
-    if layout.note:
-        done += ["put", "file", layout.note]
+    inside = [*moved, layout.note] if layout.note else moved
+    cut = [path for path in layout.hidden if any(_is_below(one, path) for one in inside)]
     for path in (*shared.closed, *layout.hidden):
+        done += ["tmpfs", path, "mode=0555,size=64k"] if path in cut else ["hide", path]
+    done += ["put", "file", layout.note] if layout.note else []
+    for path in moved:
+        done += ["put", "folder" if Path(path).is_dir() else "file", path]
+    for path in layout.covered:
         done += ["hide", path]
+    for path in cut:
+        done += ["still", path]
     for path in layout.pinned:
         done += ["pin", path]
     for path in layout.locked:
         done += ["lock", path]
-    return [*done, "folder", BOX_HOME, "proc", "lo"]
+    done += ["folder", BOX_HOME, "proc", "lo"]
+    return [*done, "bridge", str(PORT), "sealed"] if layout.door else done
+
+
+def _uncovered(layout: Layout) -> list[str]:
+    """Where nothing can be put in front of a file, each that may be seen is named."""
+    found: list[str] = []
+    for path in layout.shown:
+        inside = any(_is_below(one, path) for one in layout.covered)
+        found += sorted(str(each) for each in Path(path).iterdir()) if inside else [path]
+    return [path for path in found if path not in layout.covered]
+
+
+def _is_covered(path: str, layout: Layout) -> bool:
+    """Does something of the box's own stand where it is?"""
+    return any(_is_below(path, cover) for cover in (*_own_folders(), *layout.hidden))
+
+
+def _is_below(path: str, folder: str) -> bool:
+    return Path(path).is_relative_to(folder)
 
 
 def _own_folders() -> tuple[str, ...]:
-    return tuple(path for path in OWN_FOLDERS if Path(path).is_dir())
+    return tuple(path for path in FLEETING if Path(path).is_dir())
 
 
 def _allow(rights: int, path: str) -> list[str]:
@@ -141,41 +175,50 @@ class LandlockSandbox:
         environments: Environments,
         caps: Caps,
         cgroups: Cgroups,
+        network: Network | None = None,
     ) -> None:
         self._places = places
         self._means = means
         self._environments = environments
         self._caps = caps
         self._cgroups = cgroups
+        self._network = network
         self._limits = limit_words(caps, own_users=means.own_users)
 
     def box(self, wish: Wish, /) -> Box:
         groups = self._cgroups.join(wish.call)
         if wish.profile == "host":
             return Box(environment=self._environments.host, limits=self._limits, groups=groups)
+        layout, environment = layout_of(self._places, wish), self._environments.boxed
         if wish.profile == "net":
-            raise ToolFailed("The sandbox gives no network here. Nothing was run.")
-        layout = layout_of(self._places, wish)
+            network = demanded(self._network)
+            layout = replace(layout, door=network.made_door())
+            environment = {**environment, **network.environment}
         entered = steps(layout, self._places.shared, self._means, self._caps)
         return Box(
             arguments=(self._means.perl, str(LAUNCHER), *entered),
-            environment=self._environments.boxed,
+            environment=environment,
             limits=self._limits,
             groups=groups,
         )
+
+    def keeps(self, folder: str, workspace: str, /) -> bool:
+        return outlasts(folder, self._places.root(workspace))
 
     def probe(self) -> tuple[Guard, ...]:
         whole = self._means.namespaces
         grouped = bool(self._cgroups.parents)
         counted = grouped or (self._means.own_users and os.geteuid() != 0)
         return (
-            Guard(name="files", active=True, by="Landlock"),
+            Guard(name="backend", active=True, by="Landlock"),
+            Guard(name="files", active=True, by="the workspace alone can be changed"),
             Guard(name="modes of files", active=True, by="a frozen tree" if whole else "refusal"),
             Guard(name="files that run later", active=whole, by="read-only mounts"),
             Guard(name="processes of others", active=True, by="Landlock and system call filter"),
             Guard(name="leftovers end", active=whole, by="a pid namespace"),
-            Guard(name="network", active=True, by="an empty one" if whole else "no sockets"),
+            network_guard(self._network, "an empty one" if whole else "no sockets"),
             Guard(name="scratch space", active=whole, by="a limited /tmp of its own"),
             Guard(name="number of processes", active=counted, by="a control group or own users"),
             Guard(name="memory of all of them", active=grouped, by="a control group"),
+            limits_guard(self._caps),
         )

@@ -17,7 +17,8 @@ my ($EVERY_RIGHT, $EVERY_SCOPE) = ((1 << 16) - 1, 3);
 my $FAILED = 125;
 
 my $number = $NUMBERS{ shift @ARGV } or leave("this machine's kind");
-my (@taken, $ruleset);
+my (@taken, $ruleset, $door);
+my ($LINKS_MAX, $TRIES, $PAUSE_S) = (24, 100, 0.1);
 
 my %STEPS = (
     unshare => [1, sub { done(syscall($number->{unshare}, 0 + $_[0])) }],
@@ -26,6 +27,7 @@ my %STEPS = (
     private => [0, sub { attach("none", "/", "", $REC | $PRIVATE) }],
     take    => [1, \&take],
     freeze  => [1, sub { freeze($_[0], $RECURSIVE) }],
+    still   => [1, sub { freeze($_[0], 0) }],
     tmpfs   => [2, sub { attach("tmpfs", $_[0], "tmpfs", $NOSUID | $NODEV, $_[1]) }],
     folder  => [1, sub { folder($_[0]) }],
     put     => [2, \&put],
@@ -34,6 +36,8 @@ my %STEPS = (
     hide    => [1, \&hide],
     proc    => [0, sub { attach("proc", "/proc", "proc", $NOSUID | $NODEV | $NOEXEC | $READ_ONLY) }],
     lo      => [0, \&loopback],
+    door    => [1, sub { opendir($door, $_[0]) or leave("$_[0]: $!") }],
+    bridge  => [2, \&bridge],
     enter   => [1, sub { done(chdir $_[0] ? 0 : -1) }],
     rules   => [0, \&rules],
     allow   => [2, \&allow],
@@ -144,6 +148,57 @@ sub loopback {
     socket(my $any, 2, 2, 0) or leave("lo: $!");
     my $up = pack("a16 s x22", "lo", 0x41);
     ioctl($any, 0x8914, $up) or leave("lo: $!");
+}
+
+# A port of this box leads to the proxy. It is open before the command begins; who serves it is no
+# child of the command, holds none of its files, and can do nothing but connect.
+sub bridge {
+    my ($port, $sealed) = @_;
+    socket(my $ear, 2, 1, 0) or leave("bridge: $!");
+    setsockopt($ear, 1, 2, 1) or leave("bridge: $!");
+    bind($ear, pack("S n C4 x8", 2, $port, 127, 0, 0, 1)) or leave("bridge: $!");
+    listen($ear, 64) or leave("bridge: $!");
+    if (my $between = split_off()) { waitpid($between, 0); close $ear; return closedir $door }
+    exit 0 if split_off();
+    open(STDIN, "<", "/dev/null"); open(STDOUT, ">", "/dev/null"); open(STDERR, ">", "/dev/null");
+    @SIG{qw(HUP INT TERM PIPE)} = ("IGNORE") x 4;
+    chdir $door or exit 1;
+    if ($sealed eq "sealed") { bare(); rules(); seal() }
+    my $links = 0;
+    while (accept(my $one, $ear)) {
+        $links-- while $links > 0 and waitpid(-1, $links >= $LINKS_MAX ? 0 : 1) > 0;
+        my $child = fork;
+        if (defined $child and $child == 0) { close $ear; joined($one); exit 0 }
+        $links++ if $child;
+    }
+    exit 1;
+}
+
+# A gateway that starts anew has no proxy for a moment: it is waited for.
+sub joined {
+    my ($one) = @_;
+    my $tries = 0;
+    my $proxy;
+    until (socket($proxy, 1, 1, 0) and connect($proxy, pack("S a108", 1, "proxy"))) {
+        exit 1 if ++$tries > $TRIES;
+        select(undef, undef, undef, $PAUSE_S);
+    }
+    my $child = fork;
+    exit 1 unless defined $child;
+    $child ? pour($one, $proxy) : pour($proxy, $one);
+    waitpid($child, 0) if $child;
+}
+
+sub pour {
+    my ($from, $to) = @_;
+    while (sysread($from, my $piece, 65536)) {
+        for (my $at = 0; $at < length $piece; ) {
+            my $sent = syswrite($to, $piece, length($piece) - $at, $at);
+            exit 1 unless $sent;
+            $at += $sent;
+        }
+    }
+    shutdown($to, 1);
 }
 
 sub rules {

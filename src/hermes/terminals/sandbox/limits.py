@@ -13,6 +13,8 @@ from typing import Final
 
 from msgspec import Struct
 
+from hermes.views.sandbox import Guard
+
 CGROUPS: Final = Path("/sys/fs/cgroup")
 OURS = "hermes"
 UNSAFE = re.compile(r"[^A-Za-z0-9._-]")
@@ -42,6 +44,19 @@ def limit_words(caps: Caps, *, own_users: bool) -> str:
     if own_users:
         words.append(f"{{ ulimit -u {caps.processes} 2>/dev/null || ulimit -p {caps.processes}; }}")
     return "; ".join(words)
+
+
+def limits_guard(caps: Caps) -> Guard:
+    giga, mega, hour = 1024**3, 1024**2, 3600
+    each = (
+        f"{caps.processes} processes",
+        f"{caps.memory_bytes / giga:g} GB of memory",
+        f"{caps.cpu_s / hour:g} h of processor time",
+        f"files up to {caps.file_bytes / giga:g} GB",
+        f"{caps.scratch_bytes / mega:g} MB of scratch space",
+        f"{caps.files:,} open files",
+    )
+    return Guard(name="limits of a command", active=True, by=", ".join(each))
 
 
 class Cgroups:

@@ -9,6 +9,7 @@ from collections.abc import Iterable
 from pathlib import Path
 
 from msgspec import Struct
+from msgspec.structs import replace
 
 from hermes.core.errors import ToolFailed
 from hermes.views.sandbox import Wish
@@ -18,6 +19,8 @@ SHARED = "/etc"
 KERNEL = ("/sys/devices/system",)  # how many processors there are
 DEVICES = ("/dev/null", "/dev/zero", "/dev/full", "/dev/random", "/dev/urandom", "/dev/tty")
 SCRATCH = "/tmp"  # noqa: S108 - inside the box it is a file system of its own
+FLEETING = (SCRATCH, "/var/tmp", "/dev/shm")  # noqa: S108 - gone with each command
+ALWAYS_THERE = ("/", "/proc", "/dev", *FLEETING)
 WORKSPACE = "workspace"  # the only folder of our home that a command may see
 
 # Files of a workspace that some other program runs or obeys later, outside of any box.
@@ -39,7 +42,10 @@ class Layout(Struct, frozen=True, kw_only=True):
     pinned: tuple[str, ...] = ()
     locked: tuple[str, ...] = ()
     hidden: tuple[str, ...] = ()
+    shown: tuple[str, ...] = ()  # read-only, on top of everything, even of what is hidden
+    covered: tuple[str, ...] = ()  # parts of those that nobody should see
     note: str = ""
+    door: str = ""  # the folder with the proxy's socket, where there is a network
     workdir: str
 
 
@@ -85,25 +91,45 @@ class Places(Struct, frozen=True, kw_only=True):
     workspace: Path
     home: Path  # ours: secrets, policy, database, pairing, skills
     person: Path  # the home of the account that we run as
-    readable: tuple[str, ...] = ()  # the system, and more by the owner's choice
+    readable: tuple[str, ...] = ()  # the system
+    shown: tuple[str, ...] = ()  # more, by our choice: programs of skills
+    covered: tuple[str, ...] = ()  # but for these
     shared: Shown
+    settled: bool = False
+
+    def root(self, chosen: str) -> Path:
+        """The workspace of one command: the owner's chat may have brought its own."""
+        return self.workspace if self.settled or not chosen else Path(chosen).resolve()
 
 
-def places_of(workspace: Path, home: Path, readable: Iterable[str] = ()) -> Places:
-    shown = survey(SHARED) if os.geteuid() == 0 else Shown((SHARED,), ())
-    chosen = tuple(str(Path(path).resolve()) for path in readable)
+def places_of(workspace: Path, home: Path, shown: Iterable[Path] = ()) -> Places:
+    shared = survey(SHARED) if os.geteuid() == 0 else Shown((SHARED,), ())
     return Places(
         workspace=workspace.resolve(),
         home=home.resolve(),
         person=Path.home().resolve(),
-        readable=tuple(path for path in (*SYSTEM, *KERNEL, *chosen) if Path(path).exists()),
-        shared=shown,
+        readable=tuple(path for path in (*SYSTEM, *KERNEL) if Path(path).exists()),
+        shown=tuple(str(path) for path in shown),
+        shared=shared,
     )
+
+
+def outlasts(folder: str, workspace: Path) -> bool:
+    """Does that folder, as a command saw it, outlast the box?"""
+    place = Path(folder)
+    if place.is_relative_to(workspace):
+        return True
+    return not any(place.is_relative_to(path) for path in FLEETING)
 
 
 def layout_of(places: Places, wish: Wish) -> Layout:
     """Raises ToolFailed for a workspace that cannot be shown without showing what must not be."""
+    places = replace(places, workspace=places.root(wish.workspace))
     _demand_room(places)
+    hidden = _inside(places)
+    shown = _shown(places, wish, hidden)
+    workdir = os.path.realpath(wish.workdir)
+    _demand_visible(places, shown, workdir)
     root, changes = str(places.workspace), wish.profile != "read"
     traps = [f"{root}/{trap}" for trap in TRAPS] if changes else []
     pins = [f"{root}/{pin}" for pin in PINNED] if changes else []
@@ -113,10 +139,38 @@ def layout_of(places: Places, wish: Wish) -> Layout:
         workspace_changes=changes,
         pinned=tuple(pin for pin in pins if _is_plain(pin)),
         locked=tuple(trap for trap in traps if _is_plain(trap)),
-        hidden=_inside(places),
+        hidden=hidden,
+        shown=shown,
+        covered=tuple(path for path in places.covered if _is_plain(path)),
         note=wish.note,
-        workdir=os.path.realpath(wish.workdir),
+        workdir=workdir,
     )
+
+
+def _shown(places: Places, wish: Wish, hidden: tuple[str, ...]) -> tuple[str, ...]:
+    """Without what can be seen already, and without what is not there."""
+    seen = (*places.readable, str(places.workspace))
+    wanted = dict.fromkeys((*places.shown, *wish.readable))
+    real = {path: os.path.realpath(path) for path in wanted if Path(path).exists()}
+    return tuple(
+        path for path, at in real.items() if not _beneath(at, seen) or _beneath(at, hidden)
+    )
+
+
+def _beneath(path: str, folders: Iterable[str]) -> bool:
+    return any(Path(path).is_relative_to(folder) for folder in folders)
+
+
+def _demand_visible(places: Places, shown: tuple[str, ...], workdir: str) -> None:
+    more = tuple(map(os.path.realpath, shown))
+    if any(places.home.is_relative_to(path) for path in (*places.readable, *more)):
+        raise ToolFailed(f"A readable folder holds {places.home}, where the secrets are.")
+    seen = (str(places.workspace), *places.readable, SHARED, *more)
+    if workdir not in ALWAYS_THERE and not _beneath(workdir, seen):
+        raise ToolFailed(
+            f"{workdir} is outside of the sandbox: commands work in {places.workspace}. "
+            "Nothing was run. The owner can change terminal.workdir."
+        )
 
 
 def _demand_room(places: Places) -> None:
@@ -126,8 +180,6 @@ def _demand_room(places: Places) -> None:
     own = home / WORKSPACE
     if root.is_relative_to(home) and not root.is_relative_to(own):
         raise ToolFailed(f"{root} is a folder of Hermes: set terminal.workdir to another one.")
-    if any(home.is_relative_to(path) for path in places.readable):
-        raise ToolFailed(f"A readable folder holds {home}, where the secrets are.")
 
 
 def _inside(places: Places) -> tuple[str, ...]:
