@@ -8,13 +8,16 @@ from typing import BinaryIO
 from msgspec import Struct
 
 from hermes.core.errors import ToolFailed
+from hermes.core.ids import CallId
 from hermes.core.messages import Effect
 from hermes.core.policy import Capability
 from hermes.core.ports import Bench, Tool, ToolResult, ToolSpec
 from hermes.tools.arguments import Arguments
+from hermes.tools.opening import opened, replace_file
 from hermes.tools.output import CONTROLS, is_binary
-from hermes.tools.paths import Places, opened, replace_file, resolved
-from hermes.tools.reachable import file_finding
+from hermes.tools.paths import Places, here, lexical
+from hermes.tools.reachable import file_finding, labels_of, output_call, reach_of
+from hermes.views.terminal import Terminal
 
 LINES_DEFAULT, LINES_MAX = 500, 2_000
 LINE_BYTES_MAX = 2_000
@@ -87,10 +90,14 @@ READ = Arguments(ReadArguments, read_rule)
 WRITE = Arguments(WriteArguments, write_rule)
 
 
-def read_file_tool(places: Places) -> Tool:
+def read_file_tool(places: Places, terminal: Terminal) -> Tool:
     async def run(bench: Bench) -> ToolResult:
         arguments = READ.parse(bench.call.arguments)
-        return ToolResult(text=await asyncio.to_thread(_read, places, bench, arguments))
+        ground = here(places, bench.facts)
+        path = Path(lexical(ground, bench.facts, arguments.path))
+        await _demand_own_output(ground, terminal, bench, path)
+        text = await asyncio.to_thread(_read, ground, path, arguments)
+        return ToolResult(text=text, labels=labels_of(reach_of(ground, str(path))))
 
     return Tool(
         spec=READ_SPEC,
@@ -105,7 +112,8 @@ def read_file_tool(places: Places) -> Tool:
 def write_file_tool(places: Places) -> Tool:
     async def run(bench: Bench) -> ToolResult:
         arguments = WRITE.parse(bench.call.arguments)
-        return ToolResult(text=await asyncio.to_thread(_write, places, bench, arguments))
+        ground = here(places, bench.facts)
+        return ToolResult(text=await asyncio.to_thread(_write, ground, bench, arguments))
 
     return Tool(
         spec=WRITE_SPEC,
@@ -117,19 +125,26 @@ def write_file_tool(places: Places) -> Tool:
     )
 
 
+async def _demand_own_output(places: Places, terminal: Terminal, bench: Bench, path: Path) -> None:
+    """All that a command wrote is kept among our own files, and may be read by its session."""
+    call = output_call(places, str(path))
+    seen = await terminal.look(CallId(call)) if call is not None else None
+    if call is not None and (seen is None or seen.launch.session != bench.session):
+        raise ToolFailed(f"{path} is not the output of a command of this session.")
+
+
 def _write(places: Places, bench: Bench, arguments: WriteArguments) -> str:
-    path = resolved(places, bench.facts, arguments.path)
+    path = Path(lexical(places, bench.facts, arguments.path))
     content = arguments.content.encode("utf-8", "replace")
-    new = replace_file(path, content, tag=bench.call.id)
+    new = replace_file(places, path, content, tag=bench.call.id)
     lines = len(arguments.content.removesuffix("\n").split("\n")) if content else 0
     made = "Created" if new else "Replaced"
     return f"{made} {path}: {lines:,} lines, {len(content):,} bytes."
 
 
-def _read(places: Places, bench: Bench, arguments: ReadArguments) -> str:
-    path = resolved(places, bench.facts, arguments.path)
+def _read(places: Places, path: Path, arguments: ReadArguments) -> str:
     first, limit = arguments.offset or 1, arguments.limit or LINES_DEFAULT
-    with opened(path) as file:
+    with opened(places, path) as file:
         _demand_text(path, file.read(SAMPLE_BYTES))
         file.seek(0)
         rows, last = _window(file, first, limit)

@@ -8,7 +8,7 @@ an edit that fits and cannot be taken back has not happened, one that can only b
 import asyncio
 from collections.abc import Sequence
 from pathlib import Path
-from typing import Literal
+from typing import BinaryIO, Literal
 
 from msgspec import Struct
 
@@ -18,9 +18,10 @@ from hermes.core.policy import Capability
 from hermes.core.ports import Bench, Tool, ToolResult, ToolSpec
 from hermes.tools.arguments import Arguments
 from hermes.tools.matching import Edit, patched
+from hermes.tools.opening import content_of, is_there, opened, remove_file, replace_file
 from hermes.tools.output import is_binary
 from hermes.tools.patch_text import FileChange, parse_patch
-from hermes.tools.paths import Places, content_of, remove_file, replace_file, resolved, suggestion
+from hermes.tools.paths import Places, here, lexical
 from hermes.tools.reachable import files_finding
 
 FILE_BYTES_MAX = 5 * 1024 * 1024
@@ -114,11 +115,11 @@ class Plan(Struct, frozen=True, kw_only=True):
 def patch_tool(places: Places) -> Tool:
     async def run(bench: Bench) -> ToolResult:
         changes = changes_in(ARGUMENTS.parse(bench.call.arguments))
-        return await asyncio.to_thread(_run, places, bench, changes)
+        return await asyncio.to_thread(_run, here(places, bench.facts), bench, changes)
 
     async def seek(bench: Bench) -> ToolResult | None:
         changes = changes_in(ARGUMENTS.parse(bench.call.arguments))
-        return await asyncio.to_thread(_seek, places, bench, changes)
+        return await asyncio.to_thread(_seek, here(places, bench.facts), bench, changes)
 
     return Tool(
         spec=SPEC,
@@ -134,33 +135,33 @@ def patch_tool(places: Places) -> Tool:
 
 
 def _run(places: Places, bench: Bench, changes: Sequence[FileChange]) -> ToolResult:
-    plans = [_planned(resolved(places, bench.facts, c.path), c) for c in changes]
-    return _written(plans, bench)
+    plans = [_planned(places, Path(lexical(places, bench.facts, c.path)), c) for c in changes]
+    return _written(places, plans, bench)
 
 
 def _seek(places: Places, bench: Bench, changes: Sequence[FileChange]) -> ToolResult | None:
     """Finish what is certainly not done; None when for one file nobody can say."""
     plans: list[Plan] = []
     for change in changes:
-        path = resolved(places, bench.facts, change.path)
-        forth, back = _attempt(path, change), _attempt(path, _reversed(change))
+        path = Path(lexical(places, bench.facts, change.path))
+        forth, back = (_attempt(places, path, each) for each in (change, _reversed(change)))
         if (forth is None) == (back is None):
             return None
         if forth is not None:
             plans.append(forth)
     if not plans:
         return ToolResult(text="Done before the interruption: every edit is in its file.")
-    return _written(plans, bench)
+    return _written(places, plans, bench)
 
 
-def _written(plans: Sequence[Plan], bench: Bench) -> ToolResult:
+def _written(places: Places, plans: Sequence[Plan], bench: Bench) -> ToolResult:
     said: list[str] = []
     for plan in plans:
         try:
             if plan.content is None:
-                remove_file(plan.path)
+                remove_file(places, plan.path)
             else:
-                replace_file(plan.path, plan.content, tag=bench.call.id)
+                replace_file(places, plan.path, plan.content, tag=bench.call.id)
         except ToolFailed as failed:
             done = f" Done before: {' '.join(said)}" if said else " Nothing was changed."
             raise ToolFailed(f"{failed}{done}") from failed
@@ -168,33 +169,33 @@ def _written(plans: Sequence[Plan], bench: Bench) -> ToolResult:
     return ToolResult(text="\n".join(said))
 
 
-def _attempt(path: Path, change: FileChange) -> Plan | None:
+def _attempt(places: Places, path: Path, change: FileChange) -> Plan | None:
     try:
-        return _planned(path, change)
+        return _planned(places, path, change)
     except ToolFailed:
         return None
 
 
-def _planned(path: Path, change: FileChange) -> Plan:
+def _planned(places: Places, path: Path, change: FileChange) -> Plan:
     match change.kind:
         case "add":
-            if path.exists():
+            if is_there(places, path):
                 raise ToolFailed(f"{path} exists already; nothing was changed.")
             content = (change.content or "").encode("utf-8", "replace")
             return Plan(path=path, verb="created", content=content)
         case "delete":
-            if not path.is_file():
-                raise ToolFailed(f"{path} is no file; nothing was changed.{suggestion(path)}")
-            if change.content is not None and _differs(path, change.content):
-                raise ToolFailed(f"{path} has other content; nothing was changed.")
+            with opened(places, path) as file:
+                if change.content is not None and _differs(file, change.content):
+                    raise ToolFailed(f"{path} has other content; nothing was changed.")
             return Plan(path=path, verb="deleted", content=None)
         case "update":
-            text, note = _patched_bytes(path, content_of(path, FILE_BYTES_MAX), change.edits)
+            content = content_of(places, path, FILE_BYTES_MAX)
+            text, note = _patched_bytes(path, content, change.edits)
             return Plan(path=path, verb="patched", content=text, note=note)
 
 
-def _differs(path: Path, content: str) -> bool:
-    return content_of(path, FILE_BYTES_MAX) != content.encode("utf-8", "replace")
+def _differs(file: BinaryIO, content: str) -> bool:
+    return file.read(FILE_BYTES_MAX + 1) != content.encode("utf-8", "replace")
 
 
 def _patched_bytes(path: Path, raw: bytes, edits: Sequence[Edit]) -> tuple[bytes, str]:

@@ -1,12 +1,13 @@
 """`process`: background commands, after a restart too. The folder of calls is their register."""
 
+from collections.abc import Mapping
 from typing import Literal
 
 from msgspec import Struct
 
 from hermes.core.errors import ToolFailed
 from hermes.core.messages import Effect
-from hermes.core.policy import Capability
+from hermes.core.policy import Capability, Finding
 from hermes.core.ports import Bench, Tool, ToolResult, ToolSpec
 from hermes.tools.arguments import Arguments
 from hermes.tools.excerpt import excerpt_of, line_start, lines_between
@@ -92,7 +93,14 @@ def process_tool(terminal: Terminal) -> Tool:
         effect=ARGUMENTS.effect(process_effect),
         run=run,
         capabilities=frozenset({Capability.EXECUTE}),
+        judge=_judged,
     )
+
+
+def _judged(arguments: str, _facts: Mapping[str, str]) -> Finding:
+    """To look at what runs already is no more than reading."""
+    looks = process_effect(ARGUMENTS.parse(arguments)) is Effect.READ
+    return Finding(capabilities=frozenset({Capability.READ}) if looks else None)
 
 
 async def _acted(terminal: Terminal, seen: Sighting, arguments: ProcessArguments) -> ToolResult:

@@ -9,9 +9,9 @@ from hermes.core.errors import ProviderFailed, ToolFailed
 from hermes.core.events import Span
 from hermes.core.ids import MAIN_AGENT, SessionId, SessionKey
 from hermes.core.messages import PROVENANCE, Effect, Line
-from hermes.core.policy import Capability
+from hermes.core.policy import PRIVATE, Capability
 from hermes.core.ports import Bench, Tool, ToolResult, ToolSpec
-from hermes.core.recall import Scope, marked, scope_of
+from hermes.core.recall import Scope, chat_of, marked, scope_of
 from hermes.core.store import Found, Hit
 from hermes.tools.arguments import Arguments
 
@@ -89,7 +89,7 @@ async def _run(bench: Bench) -> ToolResult:
         return ToolResult(text="\n".join([NOTHING, *found.notes]))
     passages = await _passages(bench, found.hits)
     text = "\n".join([_shown(passages), *found.notes])
-    labels = _labels(passages)
+    labels = _labels(bench.session, passages)
     if not arguments.summarise:
         return ToolResult(text=text, labels=labels)
     try:
@@ -182,10 +182,12 @@ def _sources(passages: Sequence[Passage]) -> list[str]:
     ]
 
 
-def _labels(passages: Sequence[Passage]) -> tuple[str, ...]:
-    """A recalled text is as trustworthy as it was when it came in."""
+def _labels(here: SessionKey, passages: Sequence[Passage]) -> tuple[str, ...]:
+    """A recalled text is as trustworthy as it was when it came in, and what was said in another
+    chat was said there in private."""
     seen = {label for passage in passages for _, line in passage.rows for label in line.labels}
-    return tuple(sorted(seen & PROVENANCE))
+    elsewhere = any(chat_of(passage.key) != chat_of(here) for passage in passages)
+    return tuple(sorted((seen & PROVENANCE) | ({PRIVATE} if elsewhere else set())))
 
 
 def _lane(key: SessionKey) -> str:

@@ -3,21 +3,28 @@
 import asyncio
 import mimetypes
 from collections.abc import Mapping
+from functools import reduce
 from pathlib import Path
 
 from msgspec import Struct
 
 from hermes.core.directory import listed, relay, target_of
 from hermes.core.errors import Rejected, ToolFailed
+from hermes.core.grants import is_beneath
 from hermes.core.messages import Effect, Media
-from hermes.core.policy import Capability, Finding
+from hermes.core.policy import PRIVATE, Capability, Finding
 from hermes.core.ports import Bench, Tool, ToolResult, ToolSpec
+from hermes.core.rules import Ask, Deny
 from hermes.tools.arguments import Arguments
-from hermes.tools.paths import Places, failures_about, resolved
+from hermes.tools.opening import content_of
+from hermes.tools.paths import Places, here, lexical
+from hermes.tools.reachable import Reach, reach_of, worse
 
 CHATS_MAX = 1_000
 FILES_MAX = 10
+FILE_BYTES_MAX = 20_000_000
 TEXT_CHARS_MAX = 50_000
+OUT = frozenset({Capability.EGRESS})
 
 SPEC = ToolSpec(
     name="send_message",
@@ -58,22 +65,36 @@ ARGUMENTS = Arguments(SendArguments, send_rule)
 
 def send_tool(places: Places) -> Tool:
     async def run(bench: Bench) -> ToolResult:
-        return await _send(places, bench)
+        return await _send(here(places, bench.facts), bench)
 
     return Tool(
         spec=SPEC,
         check=ARGUMENTS.check,
         effect=ARGUMENTS.effect(send_effect),
         run=run,
-        capabilities=frozenset({Capability.EGRESS}),
-        judge=_judged,
+        capabilities=OUT,
+        judge=lambda arguments, facts: _judged(places, arguments, facts),
     )
 
 
-def _judged(arguments: str, _facts: Mapping[str, str]) -> Finding:
+def _judged(places: Places, arguments: str, facts: Mapping[str, str]) -> Finding:
     """Without a target it tells which chats there are, and nothing leaves."""
-    sends = bool(ARGUMENTS.parse(arguments).target)
-    return Finding(capabilities=None if sends else frozenset({Capability.READ_PRIVATE}))
+    given = ARGUMENTS.parse(arguments)
+    if not given.target:
+        return Finding(capabilities=frozenset({Capability.READ_PRIVATE}))
+    ground = here(places, facts)
+    found = [_attachable(ground, lexical(ground, facts, name)) for name in given.files]
+    return reduce(lambda one, other: worse(one, other, OUT), found, Finding())
+
+
+def _attachable(places: Places, full: str) -> Finding:
+    """Only what is in the workspace goes out: a path that strangers talked us into is not."""
+    if not is_beneath(full, places.root) or reach_of(places, full) is Reach.GUARDED:
+        outside = f"{full} is outside of the workspace. Copy it there, then send the copy"
+        return Finding(verdict=Deny(outside))
+    if reach_of(places, full) is Reach.KEYS:
+        return Finding(verdict=Ask(f"{full} may hold keys or passwords"))
+    return Finding()
 
 
 async def _send(places: Places, bench: Bench) -> ToolResult:
@@ -81,7 +102,7 @@ async def _send(places: Places, bench: Bench) -> ToolResult:
     chats = await desk.store.library.chats(limit=CHATS_MAX)
     homes = await desk.store.library.homes()
     if not arguments.target:
-        return ToolResult(text=listed(chats, homes))
+        return ToolResult(text=listed(chats, homes), labels=(PRIVATE,))
     try:
         target = target_of(arguments.target, chats, homes)
         media = [await _file(places, bench, name) for name in arguments.files]
@@ -94,8 +115,10 @@ async def _send(places: Places, bench: Bench) -> ToolResult:
 
 
 async def _file(places: Places, bench: Bench, name: str) -> Media:
-    path = resolved(places, bench.facts, name)
-    with failures_about(path):
-        content = await asyncio.to_thread(Path(path).read_bytes)
+    path = Path(lexical(places, bench.facts, name))
+    verdict = _attachable(places, str(path)).verdict
+    if isinstance(verdict, Deny):
+        raise ToolFailed(f"Not sent: {verdict.why}.")
+    content = await asyncio.to_thread(content_of, places, path, FILE_BYTES_MAX)
     kind = mimetypes.guess_type(path.name)[0] or "application/octet-stream"
     return await bench.desk.media.put(content, kind, path.name)

@@ -9,8 +9,10 @@ import fnmatch
 import json
 import os
 import re
+import stat
 import sys
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
 from itertools import islice
 from pathlib import Path
 from typing import Any
@@ -39,6 +41,12 @@ SKIPPED = frozenset(
 
 # What a rule of a .gitignore matches below which directory; only directories? takes back?
 Rule = tuple[str, re.Pattern[str], bool, bool]
+Found = tuple[str, int, str]  # a path to show, and the file: its directory, held open, and its name
+Hidden = Callable[[str], bool]
+
+FOLDER = os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC
+STEP = os.O_DIRECTORY | os.O_CLOEXEC | (os.O_PATH if sys.platform == "linux" else os.O_RDONLY)
+PLAIN = os.O_RDONLY | os.O_NONBLOCK | os.O_NOCTTY
 
 
 def rules_in(directory: str, text: str) -> list[Rule]:
@@ -82,48 +90,79 @@ def ignored(rules: Sequence[Rule], path: str, *, is_directory: bool) -> bool:
     return False
 
 
-def files_below(directory: str, rules: Sequence[Rule] = (), depth: int = 0) -> Iterator[str]:
-    """All files that belong to the work, in the order of their names."""
-    rules = [*rules, *rules_in(directory, _text_of(f"{directory}/.gitignore"))]
+def files_below(
+    directory: str, folder: int, hidden: Hidden, rules: Sequence[Rule] = (), depth: int = 0
+) -> Iterator[Found]:
+    """All files that belong to the work, in the order of their names. No link is followed: each
+    directory is opened from the one above it."""
+    rules = [*rules, *rules_in(directory, _ignore_rules(folder))]
     try:
-        with os.scandir(directory) as found:
+        with os.scandir(folder) as found:
             entries = sorted(found, key=lambda entry: entry.name)
     except OSError:
         return
     for entry in entries:
         is_directory = entry.is_dir(follow_symlinks=False)
         path = f"{directory}/{entry.name}"
-        if entry.name in SKIPPED or ignored(rules, path, is_directory=is_directory):
+        if entry.is_symlink() or entry.name in SKIPPED or hidden(path):
+            continue
+        if ignored(rules, path, is_directory=is_directory):
             continue
         if not is_directory:
-            yield path
+            yield path, folder, entry.name
         elif depth < DEPTH_MAX:
-            yield from files_below(path, rules, depth + 1)
+            with _opened(entry.name, FOLDER, folder) as inner:
+                if inner is not None:
+                    yield from files_below(path, inner, hidden, rules, depth + 1)
 
 
-def _text_of(path: str) -> str:
+@contextmanager
+def _opened(name: str, flags: int, folder: int | None = None) -> Iterator[int | None]:
+    """None for what cannot be opened, such as a link that was put there meanwhile."""
     try:
-        with Path(path).open(encoding="utf-8", errors="replace") as file:
-            return file.read(FILE_BYTES_MAX)
+        handle = os.open(name, flags | os.O_NOFOLLOW | os.O_CLOEXEC, dir_fd=folder)
     except OSError:
-        return ""
-
-
-def matches_in(path: str, pattern: re.Pattern[bytes]) -> Iterator[tuple[int, str]]:
-    """Numbers and texts of matching lines; nothing of what is binary, too large or no file."""
+        yield None
+        return
     try:
-        if not Path(path).is_file() or Path(path).stat().st_size > FILE_BYTES_MAX:
+        yield handle
+    finally:
+        os.close(handle)
+
+
+def _content(folder: int, name: str) -> Iterator[bytes]:
+    """The lines of a plain file that is not too large."""
+    with _opened(name, PLAIN, folder) as handle:
+        if handle is None:
             return
-        with Path(path).open("rb") as file:
-            if b"\x00" in file.read(SAMPLE_BYTES):
-                return
-            file.seek(0)
-            for number, raw in enumerate(file, 1):
-                line = raw[:LINE_BYTES_MAX].rstrip(b"\r\n")
-                if pattern.search(line):
-                    yield number, line.decode("utf-8", "replace")
+        found = os.fstat(handle)
+        if not stat.S_ISREG(found.st_mode) or found.st_size > FILE_BYTES_MAX:
+            return
+        with os.fdopen(os.dup(handle), "rb") as file:
+            yield from file
+
+
+def _ignore_rules(folder: int) -> str:
+    return b"".join(_content(folder, ".gitignore")).decode("utf-8", "replace")
+
+
+def matches_in(folder: int, name: str, pattern: re.Pattern[bytes]) -> Iterator[tuple[int, str]]:
+    """Numbers and texts of matching lines; nothing of what is binary, too large or no file."""
+    sampled = 0
+    try:
+        lines = list(_content(folder, name))
     except OSError:
         return
+    for raw in lines:
+        if sampled < SAMPLE_BYTES and b"\x00" in raw[: SAMPLE_BYTES - sampled]:
+            return
+        sampled += len(raw)
+        if sampled >= SAMPLE_BYTES:
+            break
+    for number, raw in enumerate(lines, 1):
+        line = raw[:LINE_BYTES_MAX].rstrip(b"\r\n")
+        if pattern.search(line):
+            yield number, line.decode("utf-8", "replace")
 
 
 def wanted(path: str, glob: str) -> bool:
@@ -133,19 +172,60 @@ def wanted(path: str, glob: str) -> bool:
     return not glob or fnmatch.fnmatch(path.rpartition("/")[2].lower(), glob.lower())
 
 
+def hidden_below(top: str, names: Sequence[str], guarded: Sequence[str]) -> Hidden:
+    """What nobody may see there: by a name, or because it is guarded."""
+    base = top if top.startswith("/") else str(Path.cwd())
+    folded, places = {name.casefold() for name in names}, set(guarded)
+
+    def hidden(path: str) -> bool:
+        name = path.rpartition("/")[2]
+        return name.casefold() in folded or f"{base.rstrip('/')}{path[len(top) :]}" in places
+
+    return hidden
+
+
+@contextmanager
+def place_of(path: str) -> Iterator[tuple[int, str]]:
+    """The directory that holds it, and its name there; a link on the way is not followed."""
+    if not path.startswith("/"):
+        handle, last = os.open(".", FOLDER), "."
+    else:
+        handle = os.open("/", STEP)
+        *parts, last = path.strip("/").split("/")
+        for part in parts:
+            above, handle = handle, os.open(part, STEP | os.O_NOFOLLOW, dir_fd=handle)
+            os.close(above)
+    try:
+        yield handle, last or "."
+    finally:
+        os.close(handle)
+
+
+def files_of(top: str, hidden: Hidden) -> Iterator[Found]:
+    """Those below a directory, or the one file that it is. Raises OSError."""
+    with place_of(top) as (folder, name):
+        mode = os.stat(name, dir_fd=folder, follow_symlinks=False).st_mode
+        if not stat.S_ISDIR(mode):
+            yield top, folder, name
+            return
+        with _opened(name, FOLDER, folder) as inner:
+            if inner is not None:
+                yield from files_below(top, inner, hidden)
+
+
 def found(asked: dict[str, Any]) -> Iterator[str]:
-    """The lines to print. Raises re.error."""
+    """The lines to print. Raises re.error and OSError."""
     by_name = asked["target"] == "files"
     pattern = re.compile(b"" if by_name else asked["pattern"].encode())
     top = asked["path"].rstrip("/") or "/"
-    paths = iter([top]) if Path(top).is_file() else files_below(top)
-    for path in paths:
+    hidden = hidden_below(top, asked["names"], asked["guarded"])
+    for path, folder, name in files_of(top, hidden):
         if not wanted(path, asked["glob"]):
             continue
         if by_name:
             yield path
         else:
-            lines = matches_in(path, pattern)
+            lines = matches_in(folder, name, pattern)
             yield from (f"{path}\x00{number}:{text[:SHOWN_CHARS]}" for number, text in lines)
 
 
@@ -157,6 +237,9 @@ def main(argument: str) -> int:
             sys.stdout.buffer.flush()  # what was found counts even when time runs out
     except re.error as wrong:
         sys.stdout.write(f"regex error: {wrong}\n")
+        return 2
+    except OSError as refused:
+        sys.stdout.write(f"{asked['path']}: {refused.strerror}\n")
         return 2
     return 0
 

@@ -8,7 +8,8 @@ from pathlib import Path
 import pytest
 
 from hermes.core.errors import ToolFailed
-from hermes.tools.paths import Places, replace_file, resolved, workdir_of
+from hermes.tools.opening import replace_file
+from hermes.tools.paths import Places, resolved, workdir_of
 from tests.unit.tools.desk import Desk
 
 
@@ -89,7 +90,7 @@ async def test_directories_pipes_and_devices_are_refused_without_waiting(desk: D
         await read(desk, "pipe")
     with pytest.raises(ToolFailed, match="is a directory"):
         await read(desk, ".")
-    with pytest.raises(ToolFailed, match="not a regular file"):
+    with pytest.raises(ToolFailed, match="guarded"):
         await read(desk, "/dev/zero")
     with pytest.raises(ToolFailed, match="NUL"):
         await read(desk, "a\x00b")
@@ -154,17 +155,19 @@ def audit(event, arguments):
         count += 1
         if count == int(sys.argv[2]):
             os.kill(os.getpid(), signal.SIGKILL)
-from hermes.tools.paths import replace_file
+from hermes.tools.opening import replace_file
+from hermes.tools.paths import Places
 target = Path(sys.argv[1])
+places = Places(root=str(target.parent), home="/nowhere")
 sys.addaudithook(audit)
-replace_file(target, b"new" * 100_000, tag="call-1")
+replace_file(places, target, b"new" * 100_000, tag="call-1")
 """
 
 
 def test_a_write_killed_anywhere_leaves_the_old_or_the_new_and_a_repeat_tidies_up(
     tmp_path: Path,
 ) -> None:
-    seen = set()
+    places, seen = Places(root=str(tmp_path), home="/nowhere"), set()
     for at in range(1, 20):
         target = tmp_path / f"target-{at}"
         target.write_bytes(b"old")
@@ -174,7 +177,7 @@ def test_a_write_killed_anywhere_leaves_the_old_or_the_new_and_a_repeat_tidies_u
         content = target.read_bytes()
         assert content in (b"old", b"new" * 100_000)
         seen.add(content[:3])
-        replace_file(target, b"new" * 100_000, tag="call-1")
+        replace_file(places, target, b"new" * 100_000, tag="call-1")
         assert target.read_bytes() == b"new" * 100_000
         if code == 0:
             break

@@ -93,7 +93,7 @@ async def test_a_unified_diff_is_understood_too(files: Desk) -> None:
 
 async def test_a_patch_of_several_files_changes_none_when_one_does_not_fit(files: Desk) -> None:
     (files.place / "old.py").unlink()
-    with pytest.raises(ToolFailed, match=r"old\.py is no file"):
+    with pytest.raises(ToolFailed, match=r"old\.py does not exist"):
         await files.do("patch", patch=PATCH)
     assert "return 2" not in (files.place / "one.py").read_text()
     assert not (files.place / "sub").exists()

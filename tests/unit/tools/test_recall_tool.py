@@ -163,10 +163,11 @@ async def test_nobody_recalls_what_another_chat_said(room: Room) -> None:
 async def test_a_recalled_text_keeps_its_labels(room: Room) -> None:
     await room.tell(BOB, user("the owl from a web page", "untrusted", "relayed"))
     await room.tell(ANN, user("plain owl talk"))
-    assert (await room.search(OWNER, "owl web")).labels == ("untrusted",)
-    assert (await room.search(OWNER, "plain")).labels == ()
+    assert (await room.search(OWNER, "owl web")).labels == ("private", "untrusted")
+    assert (await room.search(OWNER, "plain")).labels == ("private",)
+    assert (await room.search(ANN, "plain")).labels == ()
     summed = await room.search(OWNER, "owl", summarise=True)
-    assert summed.labels == ("untrusted",)
+    assert summed.labels == ("private", "untrusted")
 
 
 async def test_a_summary_names_its_sources_and_is_accounted(room: Room) -> None:

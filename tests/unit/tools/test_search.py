@@ -138,7 +138,8 @@ def test_gitignore_rules_mean_what_git_means(tmp_path: Path) -> None:
         path = tmp_path / name
         path.parent.mkdir(parents=True, exist_ok=True)
         path.write_text("x")
-    found = [path.removeprefix(f"{tmp_path}/") for path in walk.files_below(str(tmp_path))]
+    files = walk.files_of(str(tmp_path), lambda _path: False)
+    found = [path.removeprefix(f"{tmp_path}/") for path, _folder, _name in files]
     assert sorted(found) == sorted([*kept, ".gitignore"])
 
 
@@ -147,6 +148,7 @@ def test_the_walk_prints_what_it_finds_and_fails_with_a_reason(
 ) -> None:
     (tmp_path / "f").write_text("word\n")
     asked = {"pattern": "w.rd", "target": "content", "path": str(tmp_path), "glob": "", "limit": 9}
+    asked |= {"names": [], "guarded": []}
     assert walk.main(json.dumps(asked)) == 0
     assert capfdbinary.readouterr().out == f"{tmp_path}/f\x001:word\n".encode()
     assert walk.main(json.dumps(asked | {"pattern": "("})) == 2
