@@ -1,5 +1,6 @@
 """What every route is given, and how it reads a request and answers it."""
 
+import asyncio
 from collections import Counter
 from collections.abc import Mapping
 from dataclasses import dataclass, field
@@ -17,7 +18,9 @@ from hermes.core.messages import sound
 
 BODY_BYTES_MAX: Final = 10_000_000
 DISCARDED_BYTES_MAX: Final = 50_000_000
+BODY_S_MAX: Final = 60.0
 JSON: Final = "application/json"
+_CLOSE: Final = {"connection": "close"}
 _json = msgspec.json.Encoder()
 
 
@@ -31,9 +34,18 @@ class Front:
     listening: int = 0  # who hears everything
 
 
-async def body_of(scope: Scope, receive: Receive) -> bytes | None:
-    """The whole body; None when the client went away. Raises Unserved when it is too large: after
-    the rest has been read, or a client that still writes would never see why."""
+async def body_of(scope: Scope, receive: Receive, *, within_s: float = BODY_S_MAX) -> bytes | None:
+    """The whole body; None when the client went away. Raises Unserved when it is too slow, or too
+    large: after the rest has been read, or a client that still writes would never see why."""
+    try:
+        async with asyncio.timeout(within_s):
+            return await _body(scope, receive)
+    except TimeoutError as late:
+        text = f"The body took longer than {within_s:g} seconds."
+        raise Unserved(408, text, code="request_timeout", headers=_CLOSE) from late
+
+
+async def _body(scope: Scope, receive: Receive) -> bytes | None:
     said = header(scope, b"content-length")
     if said is not None and said.isdecimal() and int(said) > DISCARDED_BYTES_MAX:
         raise _too_large()
@@ -93,4 +105,4 @@ def refused(problem: Unserved) -> Response:
 
 def _too_large() -> Unserved:
     text = f"A request may have up to {BODY_BYTES_MAX // 1_000_000} MB."
-    return Unserved(413, text, code="request_too_large", headers={"connection": "close"})
+    return Unserved(413, text, code="request_too_large", headers=_CLOSE)

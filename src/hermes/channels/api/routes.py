@@ -1,5 +1,6 @@
 """Which path leads where, and what a client is told when something goes wrong on the way."""
 
+from collections.abc import Callable
 from typing import Final
 
 from starlette.applications import Starlette
@@ -15,10 +16,11 @@ from hermes.channels.api.gate import Gate
 from hermes.channels.api.lookups import Lookups
 from hermes.channels.api.orders import Orders
 from hermes.channels.api.refusals import NO_STORE, Unserved, busy
+from hermes.channels.reach import Reach
 from hermes.core.errors import Rejected, StoreFailed
 
 
-def application(front: Front, *, key: str) -> Gate:
+def application(front: Front, *, key: Callable[[], str], reach: Reach) -> Gate:
     routes = table(front)
     app = Starlette(
         routes=routes,
@@ -32,7 +34,7 @@ def application(front: Front, *, key: str) -> Gate:
     )
     app.router.redirect_slashes = False
     named: dict[object, str] = {route.endpoint: route.path for route in routes}
-    return Gate(app, front=front, key=key, routes=named)
+    return Gate(app, front=front, key=key, reach=reach, routes=named)
 
 
 def table(front: Front) -> list[Route]:

@@ -14,6 +14,8 @@ from hermes.channels.api.front import Front
 from hermes.channels.api.manifest import MANIFEST
 from hermes.channels.api.routes import application
 from hermes.channels.api.settings import SECTION, ApiSettings
+from hermes.channels.reach import demand_certificate
+from hermes.channels.serving import server_config
 from hermes.core.channel import Door, Manifest
 from hermes.core.errors import Misconfigured
 from hermes.core.messages import Reply
@@ -22,6 +24,7 @@ KEEP_ALIVE_S: Final = 75
 GRACE_S: Final = 2.0  # for answers that are being written when the server closes
 FLUSH_S: Final = 0.02
 BACKLOG: Final = 2_048
+CONNECTIONS_MAX: Final = 8_192
 ADDRESSES_MAX: Final = 8  # of one host name
 
 log = logging.getLogger("hermes.channels.api")
@@ -31,9 +34,14 @@ class ApiChannel:
     """Both sides at once: it hears requests, and has nothing to send, because people come for
     their replies."""
 
-    def __init__(self, settings: ApiSettings, *, model: str) -> None:
+    def __init__(
+        self, settings: ApiSettings, *, model: str, key: Callable[[], str] | None = None
+    ) -> None:
+        """`key` tells the one that counts now, and is asked all the time; without it the one of
+        the settings counts for ever."""
         self._settings = settings
         self._model = model
+        self._key = key or (lambda: settings.key)
         self.bound: tuple[str, int] | None = None  # where it listens, as long as it does
 
     @property
@@ -48,27 +56,25 @@ class ApiChannel:
         return key
 
     async def listen(self, door: Door) -> None:
-        """Raises Misconfigured when the port or the host cannot be had."""
+        """Raises Misconfigured when the port, the host or the certificate cannot be had."""
+        reach = self._settings.reach
+        if reach.tls is not None:
+            demand_certificate(SECTION, reach.tls)
         sockets = await bound_sockets(self._settings)
         front = Front(door=door, model=self._model)
-        config = uvicorn.Config(
-            application(front, key=self._settings.key),
-            ws="none",
-            loop="none",
-            lifespan="off",
-            log_config=None,
-            access_log=False,
-            proxy_headers=False,
-            server_header=False,
-            date_header=False,
+        config = server_config(
+            application(front, key=self._key, reach=reach),
+            reach,
+            connections_max=CONNECTIONS_MAX,
+            keep_alive_s=KEEP_ALIVE_S,
             backlog=BACKLOG,
-            timeout_keep_alive=KEEP_ALIVE_S,
         )
         host, port = sockets[0].getsockname()[:2]
         self.bound = (host, port)
 
         def ready() -> None:
-            log.info("the API is at http://%s:%d", f"[{host}]" if ":" in host else host, port)
+            scheme = "http" if reach.tls is None else "https"
+            log.info("the API is at %s://%s:%d", scheme, f"[{host}]" if ":" in host else host, port)
             door.connected()
 
         server = _Server(config, ready)

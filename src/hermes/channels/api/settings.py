@@ -1,12 +1,12 @@
-"""`platforms.api` of the configuration, parsed once. Without a key the platform does not start."""
+"""`platforms.api` of the configuration. Without a key the platform does not start."""
 
 import difflib
 from collections.abc import Mapping
 from typing import Final
 
 from msgspec import Struct
-from msgspec.structs import fields
 
+from hermes.channels.reach import KEYS, Reach, demand_strong, reach_of
 from hermes.core.errors import Misconfigured
 
 SECTION: Final = "platforms.api"
@@ -21,6 +21,7 @@ class ApiSettings(Struct, frozen=True, kw_only=True):
     key: str
     host: str = "127.0.0.1"
     port: int = 8642
+    reach: Reach = Reach(section=SECTION)
 
     def __repr__(self) -> str:
         return f"ApiSettings({self.host}:{self.port})"
@@ -28,7 +29,7 @@ class ApiSettings(Struct, frozen=True, kw_only=True):
 
 def api_settings(raw: Mapping[str, object], *, secrets: Mapping[str, str]) -> ApiSettings:
     """Raises Misconfigured, naming the key and the fix."""
-    known = ("enabled", *(field.name for field in fields(ApiSettings)))
+    known = ("enabled", "key", "host", "port", *KEYS)
     for name in raw:
         if name not in known:
             near = difflib.get_close_matches(str(name), known, n=1)
@@ -37,7 +38,16 @@ def api_settings(raw: Mapping[str, object], *, secrets: Mapping[str, str]) -> Ap
     enabled = raw.get("enabled")
     if enabled is not None and not isinstance(enabled, bool):
         raise Misconfigured(f"{SECTION}.enabled", "is not true or false", "Write true or false")
-    return ApiSettings(key=_key(raw, secrets), host=_host(raw), port=_port(raw))
+    key, host = _key(raw, secrets), _host(raw)
+    return ApiSettings(key=key, host=host, port=_port(raw), reach=reach_of(SECTION, raw, host))
+
+
+def key_now(raw: Mapping[str, object], *, secrets: Mapping[str, str]) -> str:
+    """The key that counts at this moment; empty when there is none that could be used."""
+    try:
+        return _key(raw, secrets)
+    except Misconfigured:
+        return ""
 
 
 def _key(raw: Mapping[str, object], secrets: Mapping[str, str]) -> str:
@@ -53,6 +63,9 @@ def _key(raw: Mapping[str, object], secrets: Mapping[str, str]) -> str:
         problem = "contains what no header can carry"
         fix = f"Use up to {KEY_CHARS_MAX:,} letters, digits and signs without spaces"
         raise Misconfigured(f"{SECTION}.key", problem, fix)
+    demand_strong(
+        f"{SECTION}.key", key, f"Run: openssl rand -hex 32 | hermes config set {SECRET} -"
+    )
     return key
 
 

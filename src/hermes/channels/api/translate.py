@@ -11,14 +11,16 @@ from msgspec import Struct
 
 from hermes.channels.api.manifest import PLATFORM, lane_of
 from hermes.channels.api.refusals import Unserved, wrong
-from hermes.channels.api.shapes import Asked, ImagePart, Message, RefusalPart, TextPart, ToolCall
-from hermes.core.ids import CallId, MessageId
-from hermes.core.messages import Address, Call, Inbound, Line, Media, Person, sound
+from hermes.channels.api.shapes import Asked, Function, ImagePart, Message, RefusalPart, TextPart
+from hermes.core.ids import MessageId
+from hermes.core.messages import Address, Inbound, Line, Media, Person, sound
 
 NAME_CHARS_MAX: Final = 255
 MESSAGES_MAX: Final = 4_000
 PICTURES_MAX: Final = 20
 PICTURE_TYPES: Final = ("image/png", "image/jpeg", "image/gif", "image/webp")
+CALL_CHARS_MAX: Final = 2_000  # of what is told about a call that the client made
+CARRIED: Final = "carried"  # the line is the client's word
 SENDER: Final = Person(id=PLATFORM)
 
 _DATA_URL: Final = re.compile(r"data:([\w.+-]+/[\w.+-]+);base64,", re.ASCII | re.IGNORECASE)
@@ -46,7 +48,7 @@ def asked(body: bytes) -> Asked:
         request = _asked.decode(body)
     except msgspec.ValidationError as error:
         raise wrong(f"The request does not fit: {error}.", "invalid_request") from error
-    except (msgspec.DecodeError, UnicodeDecodeError) as error:
+    except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as error:
         raise wrong(f"The body is not valid JSON: {error}.", "invalid_json") from error
     if not 0 < len(request.messages) <= MESSAGES_MAX:
         raise wrong(f"messages: send 1 to {MESSAGES_MAX:,} of them.", "invalid_request")
@@ -84,7 +86,7 @@ def inbound(request: Asked, ticket: Ticket, media: Mapping[str, Media], *, at: f
     if ticket.carried:
         if request.messages[-1] is not said:
             raise wrong("The last message must be the user's.", "invalid_request")
-        before = tuple(_lines(request.messages[:-1], ticket, media, at))
+        before = tuple(_lines(request.messages[:-1], media, at))
         ours = (m for m in request.messages if m.role in ("system", "developer"))
         instructions = "\n\n".join(text for text in map(_text, ours) if text.strip())
     return Inbound(
@@ -125,39 +127,38 @@ def _last_said(request: Asked) -> Message:
     raise wrong("messages: there is none of the user's.", "invalid_request")
 
 
-def _lines(
-    messages: tuple[Message, ...], ticket: Ticket, media: Mapping[str, Media], at: float
-) -> Iterator[Line]:
-    """The conversation so far. The client's names of calls become ours: unique everywhere."""
-    ids: dict[str, CallId] = {}
-    made = 0
+def _lines(messages: tuple[Message, ...], media: Mapping[str, Media], at: float) -> Iterator[Line]:
+    """The conversation as the client tells it. It is no record of ours: no call in it was made
+    here, so none stands in the transcript as one. What a tool is said to have answered is told by
+    the client, and labelled."""
+    calls: dict[str, Function] = {}
     for message in messages:
         text = _text(message)
         match message.role:
             case "user":
                 files = _media(message, media)
-                yield Line(role="user", text=text, at=at, sender=SENDER.id, media=files)
+                yield Line(
+                    role="user", text=text, at=at, sender=SENDER.id, media=files, labels=(CARRIED,)
+                )
             case "assistant":
-                calls = [
-                    _call(call, CallId(f"{ticket.name}-{made + n}"))
-                    for n, call in enumerate(message.tool_calls or (), start=1)
-                ]
-                made += len(calls)
-                named = zip(message.tool_calls or (), calls, strict=True)
-                ids |= {theirs.id: ours.id for theirs, ours in named}
-                yield Line(role="assistant", text=text, at=at, calls=tuple(calls))
+                calls |= {call.id: call.function for call in message.tool_calls or ()}
+                if text:
+                    yield Line(role="assistant", text=text, at=at, labels=(CARRIED,))
             case "tool":
                 name = message.tool_call_id or ""
-                if name not in ids:
+                if name not in calls:
                     raise wrong(f"messages: no call has the id “{name[:80]}”.", "invalid_request")
-                yield Line(role="tool", text=text, at=at, call=ids[name])
+                told = _told(calls[name], text)
+                labels = (CARRIED, "untrusted")
+                yield Line(role="user", text=told, at=at, sender=SENDER.id, labels=labels)
             case _:
                 continue
 
 
-def _call(call: ToolCall, id_: CallId) -> Call:
-    name = sound(call.function.name)
-    return Call(id=id_, tool=name, arguments=_object(call.function.arguments))
+def _told(call: Function, answer: str) -> str:
+    """A sentence of ours about words of theirs; the model sees which is which."""
+    asked = sound(f"{call.name} {call.arguments}")[:CALL_CHARS_MAX]
+    return f"[Told by the client, not run here: its tool answered {asked}]\n{answer}"
 
 
 def _text(message: Message) -> str:
@@ -211,13 +212,3 @@ _NOT_FETCHED: Final = (
 
 def _broken(error: Exception) -> Unserved:
     return wrong(f"An image is not valid base64: {error}.", "invalid_image_url")
-
-
-def _object(arguments: str) -> str:
-    """A call's arguments are an object, always; what a client made of something else is kept."""
-    text = sound(arguments)
-    try:
-        msgspec.json.decode(text, type=dict[str, msgspec.Raw])
-    except msgspec.DecodeError:
-        return msgspec.json.encode({"arguments": text}).decode()
-    return text

@@ -8,20 +8,28 @@ import asyncio
 import errno
 import logging
 import socket
-from collections.abc import Sequence
+import time
+from collections.abc import Callable, Sequence
+from dataclasses import replace
+from pathlib import Path
 from typing import Literal
 
 import uvicorn
 from starlette.applications import Starlette
 from starlette.requests import ClientDisconnect, Request
 from starlette.responses import JSONResponse, Response
-from starlette.routing import Route as Path
+from starlette.routing import Route as Place
+from starlette.types import ASGIApp, Receive, Scope, Send
 
+from hermes.channels.reach import demand_certificate
+from hermes.channels.serving import server_config
+from hermes.channels.strikes import Strikes
+from hermes.channels.visits import Turned, visit
 from hermes.channels.webhook.manifest import MANIFEST
 from hermes.channels.webhook.render import render
 from hermes.channels.webhook.settings import HERE, Route, WebhookSettings
 from hermes.channels.webhook.signatures import Signatures
-from hermes.channels.webhook.translate import Refusal, inbound_of, verified
+from hermes.channels.webhook.translate import Refusal, Signed, inbound_of, verified
 from hermes.core.channel import Door, Manifest
 from hermes.core.errors import Misconfigured, Rejected, StoreFailed
 from hermes.core.messages import Address, Reply
@@ -29,9 +37,9 @@ from hermes.core.messages import Address, Reply
 BODY_BYTES_MAX = 1_000_000
 BODY_S_MAX = 15.0
 CONNECTIONS_MAX = 200
-CLOSE_S_MAX = 5
-RETRY_S = 5
-LOOPBACK = ("127.", "::1", "localhost")
+KEEP_ALIVE_S = 5
+RETRY_S = {503: "5", 429: "60"}
+UNSIGNED = 401
 
 log = logging.getLogger("hermes.channels.webhook")
 
@@ -39,10 +47,21 @@ log = logging.getLogger("hermes.channels.webhook")
 class WebhookChannel:
     """Both sides of the channel. `port` is where it listens at the moment; 0: it does not."""
 
-    def __init__(self, settings: WebhookSettings, *, body_s_max: float = BODY_S_MAX) -> None:
+    def __init__(
+        self,
+        settings: WebhookSettings,
+        *,
+        memory: Path,
+        secret: Callable[[str], str] | None = None,
+        body_s_max: float = BODY_S_MAX,
+    ) -> None:
+        """`secret` tells the one of a route that counts now; without it those of the settings
+        count for ever. `memory` is a folder of its own."""
         self._settings = settings
+        self._secret = secret or (lambda name: settings.routes[name].secret)
         self._body_s_max = body_s_max
-        self._signatures = Signatures()
+        self._signatures = Signatures(memory / "signatures")
+        self._strikes = Strikes(time.monotonic)
         self.port = 0
 
     @property
@@ -58,22 +77,31 @@ class WebhookChannel:
         return key
 
     async def listen(self, door: Door) -> None:
+        reach = self._settings.reach
+        if reach.tls is not None:
+            demand_certificate(HERE, reach.tls)
         listener = bound(self._settings.host, self._settings.port)
-        server = uvicorn.Server(_config(self._app(door)))
+        server = uvicorn.Server(
+            server_config(
+                self._app(door),
+                reach,
+                connections_max=CONNECTIONS_MAX,
+                keep_alive_s=KEEP_ALIVE_S,
+                backlog=CONNECTIONS_MAX,
+            )
+        )
         server.config.load()
         server.lifespan = server.config.lifespan_class(server.config)
         try:
             await server.startup(sockets=[listener])
             self.port = listener.getsockname()[1]
-            if not self._settings.host.startswith(LOOPBACK):
-                log.warning("webhooks are open to the network; put a proxy with TLS before them")
             door.connected()
             await asyncio.get_running_loop().create_future()
         finally:
             self.port = 0
             await server.shutdown(sockets=[listener])
 
-    def _app(self, door: Door) -> Starlette:
+    def _app(self, door: Door) -> ASGIApp:
         async def event(request: Request) -> Response:
             return await self._event(door, request)
 
@@ -81,10 +109,21 @@ class WebhookChannel:
             return JSONResponse({"status": "ok"})
 
         paths = [
-            Path("/webhooks/{route}", event, methods=["POST"]),
-            Path("/health", health, methods=["GET"]),
+            Place("/webhooks/{route}", event, methods=["POST"]),
+            Place("/health", health, methods=["GET"]),
         ]
-        return Starlette(routes=paths)
+        app = Starlette(routes=paths)
+
+        async def checked(scope: Scope, receive: Receive, send: Send) -> None:
+            visitor = visit(self._settings.reach, scope)
+            if isinstance(visitor, Turned):
+                refused = _refused(Refusal(visitor.status, visitor.text))
+                await refused(scope, receive, send)
+                return
+            scope["state"]["visitor"] = visitor.name
+            await app(scope, receive, send)
+
+        return checked
 
     async def _event(self, door: Door, request: Request) -> Response:
         route = self._settings.routes.get(request.path_params["route"])
@@ -94,13 +133,12 @@ class WebhookChannel:
         if isinstance(body, Refusal):
             return _refused(body)
         now = door.clock()
-        signed = verified(route, request.headers, body, now=now)
+        signed = self._signed(route, request, body, now)
         if isinstance(signed, Refusal):
-            log.info("route %s refused an event: %s", route.name, signed.why)
             return _refused(signed)
-        if not self._signatures.fits(signed, now):
-            return _refused(Refusal(409, "this signature was used for another delivery; sign anew"))
         try:
+            if not await self._signatures.fits(signed, now):
+                return _refused(_USED)
             address = await _address(door, route)
             accepted = await door.accept(inbound_of(route, signed, body, address=address, at=now))
         except Rejected as rejected:
@@ -112,6 +150,24 @@ class WebhookChannel:
             return JSONResponse({"status": "duplicate", "session": accepted.key})
         said = {"status": "accepted", "turn": None, "session": accepted.key}
         return JSONResponse(said, status_code=202)
+
+    def _signed(self, route: Route, request: Request, body: bytes, now: float) -> Signed | Refusal:
+        """A good signature always counts: nobody can keep a sender out by failing beside him."""
+        secret, visitor = self._secret(route.name), request.state.visitor
+        if not secret:
+            return Refusal(401, "the route has no secret")
+        signed = verified(replace(route, secret=secret), request.headers, body, now=now)
+        if isinstance(signed, Signed):
+            return signed
+        if self._strikes.wait_s(visitor):
+            return Refusal(429, "too many wrong signatures came from there")
+        if signed.status == UNSIGNED:
+            log.info("route %s refused an event: %s", route.name, signed.why)
+            self._strikes.failed(visitor)
+        return signed
+
+
+_USED = Refusal(409, "this signature was used for another delivery; sign anew")
 
 
 def bound(host: str, port: int) -> socket.socket:
@@ -134,22 +190,6 @@ def bound(host: str, port: int) -> socket.socket:
         fix = 'Use an address of this machine: "127.0.0.1", or "0.0.0.0" for all'
         raise Misconfigured(f"{HERE}.host", f"cannot listen on {host}", fix) from error
     return listener
-
-
-def _config(app: Starlette) -> uvicorn.Config:
-    return uvicorn.Config(
-        app,
-        http="h11",
-        ws="none",
-        lifespan="off",
-        log_config=None,
-        access_log=False,
-        proxy_headers=False,
-        server_header=False,
-        date_header=False,
-        limit_concurrency=CONNECTIONS_MAX,
-        timeout_graceful_shutdown=CLOSE_S_MAX,
-    )
 
 
 async def _body(request: Request, within_s: float) -> bytes | Refusal:
@@ -180,6 +220,6 @@ async def _address(door: Door, route: Route) -> Address:
 
 
 def _refused(refusal: Refusal) -> Response:
-    headers = {"Retry-After": str(RETRY_S)} if refusal.status == 503 else None
+    headers = {"Retry-After": RETRY_S[refusal.status]} if refusal.status in RETRY_S else None
     said = {"status": "refused", "why": refusal.why}
     return JSONResponse(said, status_code=refusal.status, headers=headers)

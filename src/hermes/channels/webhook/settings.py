@@ -9,6 +9,7 @@ from typing import Annotated, Literal, TypeVar
 import msgspec
 from msgspec import Meta, Struct
 
+from hermes.channels.reach import Reach, demand_strong, is_weak, reach_of
 from hermes.core.errors import Misconfigured
 from hermes.core.messages import Address
 
@@ -42,6 +43,7 @@ class WebhookSettings:
     host: str
     port: int
     routes: Mapping[str, Route]
+    reach: Reach
 
 
 class _Platform(Struct, forbid_unknown_fields=True):
@@ -49,6 +51,9 @@ class _Platform(Struct, forbid_unknown_fields=True):
     host: str = "127.0.0.1"
     port: Annotated[int, Meta(ge=0, le=65535)] = 8644
     routes: dict[str, object] = {}
+    hosts: list[str] | str = ""
+    trusted_proxies: list[str] | str = ""
+    tls: dict[str, object] = {}
 
 
 class _Route(Struct, forbid_unknown_fields=True):
@@ -63,6 +68,9 @@ _FIXES = {
     "enabled": "Write true or false",
     "host": 'Write an address in quotes: host: "127.0.0.1"',
     "port": "Write a whole number, 0 to 65535",
+    "hosts": "List the names that senders use: [hooks.example.org]",
+    "trusted_proxies": "List addresses or networks: [10.0.0.2, 172.18.0.0/16]",
+    "tls": "Write {certificate_file: /path/of/fullchain.pem, key_file: /path/of/key.pem}",
     "routes": "Write one section for each route below routes:",
     "secret": 'Put it in quotes: secret: "…"',
     "signature": "Write hermes, github or plain",
@@ -81,7 +89,20 @@ def webhook_settings(raw: Mapping[str, object], secrets: Mapping[str, str]) -> W
     if len(platform.routes) > ROUTES_MAX:
         raise Misconfigured(f"{HERE}.routes", f"more than {ROUTES_MAX} routes", "Remove some")
     routes = {name: _route(name, section, secrets) for name, section in platform.routes.items()}
-    return WebhookSettings(host=platform.host, port=platform.port, routes=routes)
+    reach = reach_of(HERE, msgspec.structs.asdict(platform), platform.host)
+    return WebhookSettings(host=platform.host, port=platform.port, routes=routes, reach=reach)
+
+
+def secret_now(route: str, raw: Mapping[str, object], secrets: Mapping[str, str]) -> str:
+    """The secret that counts at this moment; empty when there is none that could be used."""
+    routes = raw.get("routes")
+    section = routes.get(route) if isinstance(routes, Mapping) else None
+    if not isinstance(section, Mapping):
+        return ""
+    given = section.get("secret")
+    own = given.strip() if isinstance(given, str) else ""
+    secret = own or secrets.get(secret_name(route), "").strip()
+    return "" if is_weak(secret) else secret
 
 
 def secret_name(route: str) -> str:
@@ -101,6 +122,8 @@ def _route(name: str, raw: object, secrets: Mapping[str, str]) -> Route:
     if not secret:
         fix = f"Run: hermes config set {secret_name(name)} -"
         raise Misconfigured(f"{key}.secret", "a route needs a secret to check signatures", fix)
+    generated = f"Run: openssl rand -hex 32 | hermes config set {secret_name(name)} -"
+    demand_strong(f"{key}.secret", secret, generated)
     _check_prompt(f"{key}.prompt", section.prompt)
     return Route(
         name=name,

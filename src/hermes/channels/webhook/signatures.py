@@ -1,27 +1,117 @@
-"""Signatures seen lately. The delivery id is not signed, so one signature may carry only one id."""
+"""Signatures seen lately. The delivery id is not signed, so one signature may carry only one id.
 
+They are in a file before their event is accepted: a restart does not make an old one new.
+"""
+
+import asyncio
+import errno
+import logging
+import os
 from collections import OrderedDict
+from collections.abc import Iterator
+from pathlib import Path
+
+from msgspec import Struct
 
 from hermes.channels.webhook.translate import WINDOW_S, Signed
+from hermes.core.errors import StoreFailed
+from hermes.views.files import whole_file
 
 REMEMBERED_S = 2 * WINDOW_S  # a timestamp ahead of our clock stays valid that long
 SIGNATURES_MAX = 10_000
+LINES_MAX = 2 * SIGNATURES_MAX  # then the file is written anew
+LINE_BYTES_MAX = 400
+
+log = logging.getLogger("hermes.channels.webhook")
+
+
+class Seen(Struct, frozen=True):
+    delivery: str
+    at: float
 
 
 class Signatures:
     """For dated signatures: when one is too old to be valid it need not be remembered."""
 
-    def __init__(self) -> None:
-        self._seen: OrderedDict[str, tuple[str, float]] = OrderedDict()
+    def __init__(self, file: Path) -> None:
+        self._file = file
+        self._seen: OrderedDict[str, Seen] = OrderedDict()
+        self._lines = -1  # of the file; it has not been read yet
+        self._turn = asyncio.Lock()
 
-    def fits(self, signed: Signed, now: float) -> bool:
-        """False when the same signature came before under another id: somebody repeats it."""
+    async def fits(self, signed: Signed, now: float) -> bool:
+        """False when the same signature came before under another id: somebody repeats it.
+        Raises StoreFailed when it cannot be remembered."""
         if not signed.dated:
             return True
+        async with self._turn:
+            if self._lines < 0:
+                await asyncio.to_thread(self._read)
+            self._forget(now)
+            name = signed.signature.lower()
+            seen = self._seen.get(name)
+            if seen is None:
+                seen = self._seen[name] = Seen(signed.delivery, now)
+                try:
+                    await asyncio.to_thread(self._write, name, seen)
+                except StoreFailed:
+                    del self._seen[name]
+                    raise
+        return seen.delivery == signed.delivery
+
+    def _forget(self, now: float) -> None:
         while self._seen:
-            _, seen_at = next(iter(self._seen.values()))
-            if len(self._seen) < SIGNATURES_MAX and abs(now - seen_at) <= REMEMBERED_S:
+            oldest = next(iter(self._seen.values()))
+            if len(self._seen) < SIGNATURES_MAX and abs(now - oldest.at) <= REMEMBERED_S:
                 break
             self._seen.popitem(last=False)
-        delivery, _ = self._seen.setdefault(signed.signature.lower(), (signed.delivery, now))
-        return delivery == signed.delivery
+
+    def _read(self) -> None:
+        try:
+            with self._file.open("rb") as file:
+                raw = file.read(LINES_MAX * LINE_BYTES_MAX)
+        except FileNotFoundError:
+            raw = b""
+        except OSError as refused:
+            raise StoreFailed(f"{self._file} cannot be read: {refused}") from refused
+        lines = raw.decode("utf-8", "replace").splitlines()
+        self._seen.update(_parsed(lines))
+        cut = bool(raw) and not raw.endswith(b"\n")
+        self._lines = LINES_MAX if cut else len(lines)
+
+    def _write(self, name: str, seen: Seen) -> None:
+        if self._lines >= LINES_MAX:
+            whole_file(self._file, "".join(map(_line, self._seen, self._seen.values())).encode())
+            self._lines = len(self._seen)
+            return
+        try:
+            self._file.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
+            _append(self._file, _line(name, seen).encode())
+        except OSError as refused:
+            self._lines = LINES_MAX  # half of a line may be there
+            raise StoreFailed(f"{self._file} cannot be written ({refused.strerror})") from refused
+        self._lines += 1
+
+
+def _append(path: Path, line: bytes) -> None:
+    file = os.open(path, os.O_WRONLY | os.O_APPEND | os.O_CREAT | os.O_CLOEXEC, 0o600)
+    try:
+        if os.write(file, line) < len(line):
+            raise OSError(errno.ENOSPC, "the disk is full")
+        os.fsync(file)
+    finally:
+        os.close(file)
+
+
+def _line(name: str, seen: Seen) -> str:
+    return f"{seen.at:.3f} {name} {seen.delivery}\n"
+
+
+def _parsed(lines: list[str]) -> Iterator[tuple[str, Seen]]:
+    """A line that a crash has cut is passed over: its event was never accepted."""
+    for line in lines:
+        try:
+            at, name, delivery = line.split(" ")
+            yield name, Seen(delivery, float(at))
+        except ValueError:
+            log.info("a line of remembered signatures is broken")

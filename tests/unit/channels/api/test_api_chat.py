@@ -85,14 +85,12 @@ async def test_without_a_session_the_request_is_the_whole_conversation(tmp_path:
         again = asyncio.create_task(here.chat("alone"))
         (question := await puppet.next()).end("yes")
         other = await again
+    told = '[Told by the client, not run here: its tool answered look {"a":1}]'
     assert [(line.role, line.text) for line in request.lines] == [
-        ("user", "how deep?"),
-        ("assistant", ""),
-        ("tool", "9 fathoms"),
+        ("user", f"how deep?\n\n{told}\n9 fathoms"),
         ("assistant", "Nine."),
         ("user", "and now?"),
     ]
-    assert request.lines[1].calls[0].id == request.lines[2].call
     assert "Speak like a sailor.\n\nBe brief." in request.system
     assert [line.text for line in question.request.lines] == ["alone"]
     assert other.headers["x-hermes-session-id"] != response.headers["x-hermes-session-id"]
