@@ -12,10 +12,16 @@ from hermes.channels.local.manifest import OWN
 from hermes.channels.local.sockets import GONE, Streams, closed, connected, next_line
 from hermes.channels.local.wire import (
     PROTOCOL,
+    SCENES,
     Answered,
+    AskCommands,
+    AskConversations,
     Asked,
     AskOutcome,
+    AskScene,
     AskStatus,
+    CommandsTold,
+    ConversationsTold,
     Deliver,
     Delivered,
     Done,
@@ -29,6 +35,7 @@ from hermes.channels.local.wire import (
     Retry,
     Say,
     SayTold,
+    SceneTold,
     Shown,
     StatusTold,
     SummingUp,
@@ -46,7 +53,8 @@ from hermes.core.ids import SessionId, SessionKey, TurnId
 from hermes.core.messages import Inbound, Reply
 from hermes.core.projection import TurnRow
 from hermes.core.signals import Signal
-from hermes.core.store import Accepted, MediaShelf
+from hermes.core.store import Accepted, ConversationRow, MediaShelf
+from hermes.views.scene import Offered, Scene
 from hermes.views.turn_story import StepRow
 
 HELLO_S = 3.0
@@ -77,8 +85,11 @@ class LocalChannel:
 class Attached:
     """A chat at a gateway's socket. Everything raises ChannelDown when the gateway is gone."""
 
-    def __init__(self, streams: Streams, *, media: MediaShelf) -> None:
+    def __init__(
+        self, streams: Streams, *, media: MediaShelf, abilities: Sequence[str] = ()
+    ) -> None:
         self.media = media  # of the home that both live in
+        self._abilities = abilities
         self._reader, self._writer = streams
         self._numbers = count(1)
         self._asked: dict[int, asyncio.Future[Answered | None]] = {}  # None: gone
@@ -94,13 +105,18 @@ class Attached:
             streams = await connected(path)
         except OSError:
             return None
+        return await cls.by(streams, media=media)
+
+    @classmethod
+    async def by(cls, streams: Streams, *, media: MediaShelf) -> "Attached | None":
+        """None when whoever is at the other end does not speak as we do."""
         try:
             async with asyncio.timeout(HELLO_S):
                 hello = told(await next_line(streams[0]))
         except (ChannelDown, TimeoutError):
             hello = None
-        if hello == Hello(PROTOCOL):
-            return cls(streams, media=media)
+        if isinstance(hello, Hello) and hello.protocol == PROTOCOL:
+            return cls(streams, media=media, abilities=hello.abilities)
         await closed(streams[1])
         return None
 
@@ -146,6 +162,30 @@ class Attached:
         said = await self._answer(lambda n: AskOutcome(n, key, turn))
         assert isinstance(said, OutcomeTold), "the answer fits the question"
         return said.outcome.session_id, said.outcome.turn, said.outcome.steps
+
+    async def scene(self, key: SessionKey, *, recent: int = 0) -> Scene | None:
+        """None where an older gateway does not know the question; so it is with the next two."""
+        if SCENES not in self._abilities:
+            return None
+        said = await self._answer(lambda n: AskScene(n, key, recent))
+        assert isinstance(said, SceneTold), "the answer fits the question"
+        return said.scene
+
+    async def commands(self) -> Sequence[Offered]:
+        if SCENES not in self._abilities:
+            return ()
+        said = await self._answer(AskCommands)
+        assert isinstance(said, CommandsTold), "the answer fits the question"
+        return said.commands
+
+    async def conversations(
+        self, key: SessionKey | None, *, limit: int
+    ) -> Sequence[ConversationRow]:
+        if SCENES not in self._abilities:
+            return ()
+        said = await self._answer(lambda n: AskConversations(n, key, limit))
+        assert isinstance(said, ConversationsTold), "the answer fits the question"
+        return said.rows
 
     async def close(self) -> None:
         self._hearing.cancel()

@@ -41,10 +41,12 @@ class Follower:
         self._offered.append(said)
         self._bell.set()
 
-    async def begin(self, n: int, after: int | None) -> None:
+    async def begin(self, n: int, after: int | None) -> int:
+        """Returns where the session stands."""
         head = (await self._door.store.journal.load(self.key)).position
         self._position = head if after is None else after
         await self._tell(Following(n, head))
+        return head
 
     async def run(self, feed: Feed) -> None:
         """Until cancelled. The feed has been open since before `begin`, so nothing is missed."""

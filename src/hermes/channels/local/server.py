@@ -12,7 +12,8 @@ from pathlib import Path
 
 from hermes.channels.local.crowd import Crowd
 from hermes.channels.local.manifest import SERVED
-from hermes.channels.local.sockets import bound, streams
+from hermes.channels.local.shared import Ears
+from hermes.channels.local.sockets import Streams, bound, streams
 from hermes.channels.local.visit import Visit
 from hermes.core.channel import Door, Manifest
 from hermes.core.errors import ChannelDown
@@ -30,6 +31,7 @@ class LocalServer:
     def __init__(self, path: Path) -> None:
         self._path = path
         self._crowd = Crowd()
+        self._ears = Ears()
         self._visits: set[asyncio.Task[None]] = set()
 
     @property
@@ -56,11 +58,25 @@ class LocalServer:
         finally:
             self._path.unlink(missing_ok=True)
             listener.close()
-            for visit in self._visits:
-                visit.cancel()
-            if self._visits:
-                await asyncio.wait(self._visits)
-            await self._crowd.close()
+            await self.leave()
+
+    async def leave(self) -> None:
+        """Everybody goes; what is under way comes to its end."""
+        for visit in self._visits:
+            visit.cancel()
+        if self._visits:
+            await asyncio.wait(self._visits)
+        await self._crowd.close()
+        await self._ears.close()
+
+    async def welcome(self, door: Door) -> Streams:
+        """The other end of a visit from this very process: an engine that runs inside a chat is
+        spoken to as one that runs beside it."""
+        ours, theirs = socket.socketpair()
+        for end in (ours, theirs):
+            end.setblocking(False)
+        self._admit(ours, door)
+        return await streams(theirs)
 
     def _admit(self, link: socket.socket, door: Door) -> None:
         if len(self._visits) >= VISITS_MAX:
@@ -72,7 +88,7 @@ class LocalServer:
         visit.add_done_callback(self._left)
 
     async def _visit(self, link: socket.socket, door: Door) -> None:
-        await Visit(door, self._crowd, await streams(link)).run()
+        await Visit(door, self._crowd, self._ears, await streams(link)).run()
 
     def _left(self, visit: "asyncio.Task[None]") -> None:
         self._visits.discard(visit)

@@ -6,20 +6,30 @@ from collections.abc import Coroutine
 
 from hermes.channels.local.crowd import Crowd
 from hermes.channels.local.follower import Follower
+from hermes.channels.local.scenes import conversations, listed, scene
+from hermes.channels.local.shared import Ears
 from hermes.channels.local.sockets import Streams, closed, next_line
 from hermes.channels.local.wire import (
+    ABILITIES,
     PROTOCOL,
+    AskCommands,
+    AskConversations,
     Asked,
     AskOutcome,
+    AskScene,
     AskStatus,
+    CommandsTold,
+    ConversationsTold,
     Deliver,
     Done,
     Follow,
     Hello,
+    Looked,
     Outcome,
     OutcomeTold,
     Say,
     SayTold,
+    SceneTold,
     Shown,
     StatusTold,
     Told,
@@ -44,9 +54,10 @@ log = logging.getLogger("hermes.channels.local")
 
 
 class Visit:
-    def __init__(self, door: Door, crowd: Crowd, streams: Streams) -> None:
+    def __init__(self, door: Door, crowd: Crowd, ears: Ears, streams: Streams) -> None:
         self._door = door
         self._crowd = crowd
+        self._ears = ears
         self._reader, self._writer = streams
         self._writing = asyncio.Lock()
         self._tasks: set[asyncio.Task[None]] = set()
@@ -55,7 +66,7 @@ class Visit:
     async def run(self) -> None:
         """Until the chat leaves, or says what nobody understands."""
         try:
-            await self._tell(Hello(PROTOCOL))
+            await self._tell(Hello(PROTOCOL, ABILITIES))
             while True:
                 self._take(asked(await next_line(self._reader)))
         except ChannelDown as left:
@@ -94,7 +105,7 @@ class Visit:
             log.error("a chat is sent away: %s", error, exc_info=error)
         self._writer.transport.abort()
 
-    async def _answer(self, said: AskStatus | Say | Deliver | AskOutcome) -> None:
+    async def _answer(self, said: AskStatus | Say | Deliver | AskOutcome | Looked) -> None:
         try:
             await self._tell(await self._answered(said))
         except ChannelDown:
@@ -102,7 +113,7 @@ class Visit:
         except HermesError as error:
             await self._tell(failure(said.n, error))
 
-    async def _answered(self, said: AskStatus | Say | Deliver | AskOutcome) -> Told:
+    async def _answered(self, said: AskStatus | Say | Deliver | AskOutcome | Looked) -> Told:
         match said:
             case AskStatus(n=n):
                 return StatusTold(n, await self._door.status())
@@ -114,6 +125,12 @@ class Visit:
                 return Done(n)
             case AskOutcome(n=n, key=key, turn=turn):
                 return OutcomeTold(n, await outcome(self._door.store.library, key, turn))
+            case AskScene(n=n, key=key, recent=recent):
+                return SceneTold(n, await scene(self._door.store, key, recent))
+            case AskCommands(n=n):
+                return CommandsTold(n, listed(self._door.commands))
+            case AskConversations(n=n, key=lane, limit=limit):
+                return ConversationsTold(n, await conversations(self._door.store, lane, limit))
 
     async def _follow(self, said: Follow) -> None:
         follower = Follower(
@@ -123,8 +140,8 @@ class Visit:
             tell=self._tell,
             want=lambda: self._crowd.deliver(said.key, self._door),
         )
-        with self._door.watch(said.key) as feed:
-            await follower.begin(said.n, said.after)
+        with self._ears.listening(said.key, self._door) as feed:
+            feed.skip(await follower.begin(said.n, said.after))
             self._crowd.join(follower)
             try:
                 await follower.run(feed)

@@ -23,10 +23,14 @@ from hermes.core.signals import (
     TextDelta,
     ThoughtDelta,
 )
-from hermes.core.store import Accepted
+from hermes.core.store import Accepted, ConversationRow
+from hermes.views.scene import Offered, Scene
 from hermes.views.turn_story import StepRow
 
 PROTOCOL = 1
+# What was added since: a chat asks for it only where the gateway's hello names it.
+SCENES = "scenes"
+ABILITIES = (SCENES,)
 LINE_BYTES_MAX = 16_000_000
 
 # ── what a chat says ────────────────────────────────────────────────────────────────────────────
@@ -71,13 +75,35 @@ class Shown(Struct, frozen=True, tag="shown"):
     key: str
 
 
-Asked = AskStatus | Say | Follow | Deliver | AskOutcome | Shown
+class AskScene(Struct, frozen=True, tag="scene"):
+    """How a session stands, with so many of its latest rows."""
+
+    n: int
+    key: SessionKey
+    recent: int = 0
+
+
+class AskCommands(Struct, frozen=True, tag="commands"):
+    n: int
+
+
+class AskConversations(Struct, frozen=True, tag="conversations"):
+    """Of one lane, or of all; the latest first."""
+
+    n: int
+    key: SessionKey | None
+    limit: int
+
+
+Looked = AskScene | AskCommands | AskConversations
+Asked = AskStatus | Say | Follow | Deliver | AskOutcome | Shown | Looked
 
 # ── what a gateway says ─────────────────────────────────────────────────────────────────────────
 
 
 class Hello(Struct, frozen=True, tag="hello"):
     protocol: int
+    abilities: tuple[str, ...] = ()
 
 
 class Done(Struct, frozen=True, tag="done"):
@@ -118,6 +144,21 @@ class Outcome(Struct, frozen=True, kw_only=True):
 class OutcomeTold(Struct, frozen=True, tag="outcome"):
     n: int
     outcome: Outcome
+
+
+class SceneTold(Struct, frozen=True, tag="scene"):
+    n: int
+    scene: Scene
+
+
+class CommandsTold(Struct, frozen=True, tag="commands"):
+    n: int
+    commands: tuple[Offered, ...]
+
+
+class ConversationsTold(Struct, frozen=True, tag="conversations"):
+    n: int
+    rows: tuple[ConversationRow, ...]
 
 
 class Happened(Struct, frozen=True, tag="event"):
@@ -167,7 +208,8 @@ class Delivered(Struct, frozen=True, tag="reply"):
     chunk: str
 
 
-Answered = Done | Failed | StatusTold | SayTold | Following | OutcomeTold
+LookedAt = SceneTold | CommandsTold | ConversationsTold
+Answered = Done | Failed | StatusTold | SayTold | Following | OutcomeTold | LookedAt
 Glimpsed = Text | Thinking | Progress | Retry | SummingUp
 Told = Hello | Answered | Happened | Glimpsed | Delivered
 

@@ -1,0 +1,70 @@
+"""What a chat is told of a session when it asks how things stand. Reads only."""
+
+from collections.abc import Sequence
+
+from msgspec.structs import replace
+
+from hermes.core.channel import Command
+from hermes.core.events import Span
+from hermes.core.ids import SessionKey
+from hermes.core.messages import Line
+from hermes.core.session import Asking, Running, Session
+from hermes.core.store import ConversationRow, Store
+from hermes.views.scene import Offered, Scene, offered, phase_of
+
+RECENT_MAX, ROWS_MAX = 200, 500
+TEXT_CHARS_MAX = 20_000  # of one row: what is longer is looked up, not shown at an opening
+
+
+async def scene(store: Store, key: SessionKey, recent: int) -> Scene:
+    session = await store.journal.load(key)
+    counts = await store.library.counts()
+    spent = await store.library.spent(since=0.0, key=key, conversation=session.id)
+    return Scene(
+        id=session.id,
+        head=session.position,
+        title=session.facts.get("title", ""),
+        phase=phase_of(session),
+        since=await _since(store, session),
+        model=session.facts.get("model", ""),
+        filled=session.filled,
+        waiting=len(session.waiting),
+        asking=counts.asking,
+        spent=tuple(spent),
+        recent=await _recent(store, session, min(recent, RECENT_MAX)),
+    )
+
+
+def listed(commands: Sequence[Command]) -> tuple[Offered, ...]:
+    return tuple(offered(command) for command in commands)
+
+
+async def conversations(
+    store: Store, key: SessionKey | None, limit: int
+) -> tuple[ConversationRow, ...]:
+    return tuple(await store.library.conversations(key, limit=max(1, min(limit, ROWS_MAX))))
+
+
+async def _since(store: Store, session: Session) -> int | None:
+    """Of a turn that is open; one that is parked is not."""
+    if not isinstance(session.phase, Running | Asking):
+        return None
+    row = await store.library.turn(session.phase.turn.id)
+    return row.first - 1 if row is not None else None
+
+
+async def _recent(store: Store, session: Session, rows: int) -> tuple[Line, ...]:
+    """The latest rows of the conversation, without those of the turn that is open: its events are
+    told, and say more."""
+    if not rows or not session.id:
+        return ()
+    turn = session.turn if isinstance(session.phase, Running | Asking) else None
+    span = Span(session.id, max(0, session.rows - rows), session.rows)
+    lines = await store.journal.lines((span,))
+    return tuple(_short(line) for line in lines if turn is None or line.turn != turn.id)
+
+
+def _short(line: Line) -> Line:
+    bare = replace(line, thoughts=())
+    long = len(line.text) > TEXT_CHARS_MAX
+    return replace(bare, text=f"{line.text[:TEXT_CHARS_MAX]}…") if long else bare

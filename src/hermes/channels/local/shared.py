@@ -1,0 +1,159 @@
+"""One ear a session for all the chats that look at it, and what has been said of an answer so far.
+
+Whoever comes in the middle of an answer hears its beginning first: an ear goes on listening when
+the last chat has left, until the turn is over.
+"""
+
+import asyncio
+from collections import deque
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+
+from hermes.core.channel import Door, Feed
+from hermes.core.events import (
+    Event,
+    ModelAnswered,
+    QuestionAsked,
+    TurnEnded,
+    TurnInterrupted,
+    TurnResumed,
+)
+from hermes.core.ids import SessionKey, TurnId
+from hermes.core.signals import Recorded, Retrying, Signal, TextDelta
+
+SIGNALS_MAX = 2_000
+HEARD_CHARS_MAX = 200_000
+_BEGINS_ANEW = (ModelAnswered, TurnResumed, TurnEnded, TurnInterrupted)
+_RESTS = (TurnEnded, TurnInterrupted, QuestionAsked)
+
+
+class Share:
+    """One chat's part of an ear: a feed of its own. Unread, it loses the oldest and says so."""
+
+    def __init__(self, begun: Signal | None) -> None:
+        self._signals: deque[Signal] = deque([begun] if begun is not None else [])
+        self._bell = asyncio.Event()
+        self._missed = 0
+
+    def put(self, signal: Signal) -> None:
+        if len(self._signals) >= SIGNALS_MAX:
+            self._signals.popleft()
+            self._missed += 1
+        self._signals.append(signal)
+        self._bell.set()
+
+    def lose(self, missed: int) -> None:
+        self._missed += missed
+
+    def skip(self, position: int) -> None:
+        """What happened up to there is known: text before it belongs to an answer that is."""
+        known = [n for n, signal in enumerate(self._signals) if _is_known(signal, position)]
+        for _ in range(known[-1] + 1 if known else 0):
+            self._signals.popleft()
+
+    async def next(self) -> Signal:
+        while not self._signals:
+            self._bell.clear()
+            await self._bell.wait()
+        return self._signals.popleft()
+
+    @property
+    def missed(self) -> int:
+        missed, self._missed = self._missed, 0
+        return missed
+
+
+NONE = TurnId("")
+
+
+@dataclass(kw_only=True)
+class _Ear:
+    key: SessionKey
+    shares: list[Share] = field(default_factory=list)
+    heard: str = ""
+    turn: TurnId = NONE
+    rests: bool = False  # the turn that was heard last is over
+    task: "asyncio.Task[None] | None" = None
+
+    @property
+    def idle(self) -> bool:
+        return not self.shares and (self.rests or not self.turn)
+
+    def hear(self, signal: Signal) -> None:
+        match signal.glimpse:
+            case TextDelta(text=text):
+                self.turn, self.rests = signal.turn, False
+                self.heard = (self.heard + text)[:HEARD_CHARS_MAX]
+            case Retrying():
+                self.heard = ""
+            case Recorded(events=events):
+                for event in events:
+                    self._record(event)
+            case _:
+                self.turn, self.rests = signal.turn or self.turn, False
+        for share in self.shares:
+            share.put(signal)
+
+    def _record(self, event: Event) -> None:
+        if isinstance(event, _BEGINS_ANEW):
+            self.heard = ""
+        if isinstance(event, _RESTS):
+            self.rests = True
+        elif isinstance(event, ModelAnswered | TurnResumed):
+            self.turn, self.rests = event.turn, False
+
+    def lose(self, missed: int) -> None:
+        self.heard = ""
+        for share in self.shares:
+            share.lose(missed)
+
+    def begun(self) -> Signal | None:
+        return Signal(self.key, self.turn, TextDelta(self.heard)) if self.heard else None
+
+
+class Ears:
+    """At most one for each session that somebody looks at, or looked at when its turn began."""
+
+    def __init__(self) -> None:
+        self._ears: dict[SessionKey, _Ear] = {}
+
+    @contextmanager
+    def listening(self, key: SessionKey, door: Door) -> Iterator[Share]:
+        ear = self._ears.get(key)
+        if ear is None:
+            ear = self._ears[key] = _Ear(key=key)
+            feed = door.watch(key)
+            ear.task = asyncio.create_task(self._listen(ear, feed.__enter__()))
+            ear.task.add_done_callback(lambda _: feed.__exit__(None, None, None))
+        share = Share(ear.begun())
+        ear.shares.append(share)
+        try:
+            yield share
+        finally:
+            ear.shares.remove(share)
+            self._leave(ear)
+
+    async def close(self) -> None:
+        tasks = [ear.task for ear in self._ears.values() if ear.task is not None]
+        for task in tasks:
+            task.cancel()
+        if tasks:
+            await asyncio.wait(tasks)
+        self._ears.clear()
+
+    async def _listen(self, ear: _Ear, feed: Feed) -> None:
+        while True:
+            ear.hear(await feed.next())
+            if missed := feed.missed:
+                ear.lose(missed)
+            self._leave(ear)
+
+    def _leave(self, ear: _Ear) -> None:
+        if ear.idle and ear.task is not None and self._ears.get(ear.key) is ear:
+            del self._ears[ear.key]
+            ear.task.cancel()
+
+
+def _is_known(signal: Signal, position: int) -> bool:
+    return isinstance(signal.glimpse, Recorded) and signal.glimpse.position <= position
