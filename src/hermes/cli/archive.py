@@ -20,6 +20,7 @@ from msgspec import Struct
 
 from hermes.core.errors import Rejected, StoreBusy, StoreFull
 from hermes.settings.home import CONFIG, DATABASE, SECRETS
+from hermes.views.files import make_folder
 
 FORMAT = 1
 MANIFEST, MANIFEST_BYTES_MAX = "manifest.json", 100_000_000
@@ -28,7 +29,8 @@ SPACE_LEFT_MIN = 100_000_000
 CHUNK = 1 << 20
 FOLDERS = ("memories", "skills", "hooks", "media", "telegram")
 TEXTS = ("SOUL.md", "BOOT.md")
-CONTENTS = (CONFIG, SECRETS, *TEXTS, DATABASE, *FOLDERS)
+AUDIT_KEY = "audit.key"  # a secret: with it one could seal what never happened
+CONTENTS = (CONFIG, SECRETS, AUDIT_KEY, *TEXTS, DATABASE, *FOLDERS)
 
 
 class Entry(Struct, frozen=True):
@@ -149,7 +151,7 @@ def _safe_name(member: tarfile.TarInfo) -> str:
 
 
 def _write(target: Path, content: IO[bytes], *, executable: bool) -> Entry:
-    target.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
+    make_folder(target.parent)
     flags = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW
     handle = os.open(target, flags, 0o700 if executable else 0o600)
     reader = _Hashed(content)

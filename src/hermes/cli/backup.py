@@ -9,7 +9,7 @@ from pathlib import Path
 from hermes import __version__
 from hermes.app import store_only
 from hermes.cli import grammar
-from hermes.cli.archive import FOLDERS, FORMAT, TEXTS, Manifest, Packer, packed
+from hermes.cli.archive import AUDIT_KEY, FOLDERS, FORMAT, TEXTS, Manifest, Packer, packed
 from hermes.cli.config_file import without_secrets
 from hermes.cli.errors import DONE
 from hermes.cli.place import Place
@@ -33,7 +33,9 @@ def run(given: grammar.Backup, place: Place) -> int:
         raise StoreFailed(f"{target}: cannot be written ({refused.strerror})") from refused
     place.console.say(str(target))
     if not given.with_secrets:
-        place.console.tell("Without secrets: keep .env yourself, or add --with-secrets")
+        place.console.tell(
+            "Without secrets: keep .env and audit.key yourself, or add --with-secrets"
+        )
     return DONE
 
 
@@ -69,7 +71,7 @@ def _pack(packer: Packer, place: Place, database: Path | None, *, secrets: bool)
     config = place.home / CONFIG
     if config.is_file() and not secrets:
         packer.add_bytes(CONFIG, without_secrets(read_text(config)).encode(), config.stat())
-    names = [*TEXTS, *((CONFIG, SECRETS) if secrets else ())]
+    names = [*TEXTS, *((CONFIG, SECRETS, AUDIT_KEY) if secrets else ())]
     for name in names:
         if (place.home / name).is_file():
             packer.add(name, place.home / name)

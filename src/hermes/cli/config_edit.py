@@ -1,15 +1,18 @@
 """hermes config edit: the file in the person's own editor, checked when they come back."""
 
+import getpass
 import shlex
 import shutil
 import subprocess
+from collections.abc import Sequence
 
 from hermes.cli.command import Nothing
 from hermes.cli.errors import DONE, FAILED
-from hermes.cli.files import whole_file
+from hermes.cli.files import saved
 from hermes.cli.place import Place
+from hermes.cli.service.questions import Questions
 from hermes.core.errors import Misconfigured
-from hermes.settings import load, prepare
+from hermes.settings import prepare, survey
 from hermes.settings.home import CONFIG
 
 EDITORS = ("sensible-editor", "nano", "vim", "vi")
@@ -28,18 +31,38 @@ def run(_given: Nothing, place: Place) -> int:
     editor = _editor(place)
     prepare(place.home)
     if not file.exists():
-        whole_file(file, TEMPLATE.encode())
+        saved(file, TEMPLATE.encode())
+    while True:
+        if (status := _opened(editor, str(file))) != 0:
+            place.console.tell(f"The editor ended with status {status}")
+            return FAILED
+        _settings, problems = survey(place.home, place.environ)
+        if not problems:
+            place.console.tell(f"{file} is fine")
+            return DONE
+        if not _again(place, problems):
+            raise problems[0]
+
+
+def _opened(editor: list[str], file: str) -> int:
     try:
-        ended = subprocess.run([*editor, str(file)], check=False)
+        return subprocess.run([*editor, file], check=False).returncode
     except OSError as missing:
         problem = f"“{editor[0]}” cannot be started ({missing.strerror})"
         raise Misconfigured("EDITOR", problem, "Set it to your editor") from missing
-    if ended.returncode != 0:
-        place.console.tell(f"The editor ended with status {ended.returncode}")
-        return FAILED
-    load(place.home, place.environ)
-    place.console.tell(f"{file} is fine")
-    return DONE
+
+
+def _again(place: Place, problems: Sequence[Misconfigured]) -> bool:
+    """Somebody at a terminal can mend it at once. What was written stays either way."""
+    if not place.console.stdin.isatty():
+        return False
+    for problem in problems:
+        place.console.tell(f"hermes: {problem}")
+    questions = Questions(input, getpass.getpass, place.console.tell)
+    try:
+        return questions.agreed("Edit it again?", default=True)
+    except EOFError:
+        return False
 
 
 def _editor(place: Place) -> list[str]:

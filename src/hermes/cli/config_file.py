@@ -10,7 +10,7 @@ from ruamel.yaml import YAML
 from ruamel.yaml.comments import CommentedMap
 from ruamel.yaml.error import YAMLError
 
-from hermes.cli.files import whole_file
+from hermes.cli.files import saved
 from hermes.core.errors import Misconfigured
 from hermes.settings.shape import is_secret
 from hermes.settings.sources import read_config, read_text
@@ -24,6 +24,8 @@ def with_setting(text: str, path: tuple[str, ...], value: object) -> str:
     node = tree
     for name in path[:-1]:
         if not isinstance(node.get(name), Mapping):
+            if value is None:
+                return text
             node[name] = CommentedMap()
         node = node[name]
     if value is None:
@@ -58,6 +60,12 @@ def with_secret(text: str, name: str, value: str) -> str:
     return "\n".join(lines) + "\n"
 
 
+def without_secret(text: str, name: str) -> str:
+    """The text of .env with no line for this name."""
+    mine = re.compile(rf"\s*(?:export\s+)?{re.escape(name)}\s*=")
+    return "".join(f"{line}\n" for line in text.splitlines() if not mine.match(line))
+
+
 def quoted(value: str) -> str:
     if re.fullmatch(r"[\w./:@%+=,-]*", value):
         return value
@@ -68,11 +76,11 @@ def quoted(value: str) -> str:
 def save_setting(file: Path, path: tuple[str, ...], value: object) -> None:
     """Raises Misconfigured, and changes nothing, when the file cannot be read as it is."""
     read_config(file)
-    whole_file(file, with_setting(read_text(file), path, value).encode())
+    saved(file, with_setting(read_text(file), path, value).encode())
 
 
 def save_secret(file: Path, name: str, value: str) -> None:
-    whole_file(file, with_secret(read_text(file), name, value).encode())
+    saved(file, with_secret(read_text(file), name, value).encode())
 
 
 def _parsed(text: str) -> CommentedMap:

@@ -10,7 +10,7 @@ import msgspec
 
 from hermes.cli import grammar
 from hermes.cli.errors import DONE, Usage
-from hermes.cli.files import whole_file
+from hermes.cli.files import saved
 from hermes.cli.names import called, conversation, found
 from hermes.cli.place import Place
 from hermes.cli.sessions import document
@@ -34,7 +34,7 @@ async def _export(given: grammar.Export, place: Place) -> int:
     if given.output is None:
         place.console.write(text)
     else:
-        whole_file(given.output, text.encode())
+        saved(given.output, text.encode())
         place.console.tell(f"Written to {given.output}")
     return DONE
 

@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from hermes.cli import grammar
 from hermes.cli.console import Console
 from hermes.cli.errors import DONE
-from hermes.cli.files import whole_file
+from hermes.cli.files import saved
 from hermes.cli.names import called
 from hermes.cli.place import Place
 from hermes.cli.stored import looked_at
@@ -31,9 +31,9 @@ def run(given: grammar.Insights, place: Place) -> int:
     found = asyncio.run(_found(given, place))
     drawn = [name for name in (given.svg, given.png) if name]
     if given.svg:
-        whole_file(given.svg, svg(chart(found)).encode())
+        saved(given.svg, svg(chart(found)).encode())
     if given.png:
-        whole_file(given.png, png_of(chart(found)))
+        saved(given.png, png_of(chart(found)))
     for name in drawn:
         place.console.tell(f"Written: {name}")
     if given.json:

@@ -18,9 +18,9 @@ from hermes.core.errors import Rejected
 from hermes.core.people import Role
 from hermes.core.store import Store
 from hermes.core.trust import Known, Request
-from hermes.views.invites import TERMINAL, invited
 from hermes.settings import Settings, prepare
 from hermes.views.honest import honest
+from hermes.views.invites import TERMINAL, invited
 
 ROLES = {"paired": Role.PAIRED, "owner": Role.OWNER}
 MINUTES_MAX = 7 * 24 * 60

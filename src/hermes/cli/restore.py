@@ -15,15 +15,15 @@ from hermes.app import store_only
 from hermes.cli import grammar
 from hermes.cli.archive import Manifest, unpack
 from hermes.cli.errors import DONE
-from hermes.cli.files import flush_folder
 from hermes.cli.place import Place
 from hermes.cli.times import file_stamp
 from hermes.core.errors import Rejected, StoreBusy, StoreFailed
 from hermes.settings import Settings, prepare, survey
 from hermes.settings.home import DATABASE
+from hermes.views.files import flush_folder, make_folder
 
 STAGING = ".restore-"
-LOGS = (f"{DATABASE}-wal", f"{DATABASE}-shm")
+LOGS = (f"{DATABASE}-wal", f"{DATABASE}-shm", "audit.heads")  # of the one that is replaced
 
 
 def run(given: grammar.Restore, place: Place) -> int:
@@ -106,7 +106,7 @@ def _aside(path: Path, kept: Path, undo: list[tuple[Path, Path]]) -> None:
     if path.is_dir() and not path.is_symlink() and not any(path.iterdir()):
         path.rmdir()  # nothing was there
     elif os.path.lexists(path):
-        kept.mkdir(mode=0o700, parents=True, exist_ok=True)
+        make_folder(kept)
         path.rename(kept / path.name)
         undo.append((kept / path.name, path))
 
@@ -114,7 +114,7 @@ def _aside(path: Path, kept: Path, undo: list[tuple[Path, Path]]) -> None:
 def _replace_database(staged: Path, home: Path, kept: Path) -> None:
     """The old file gets a second name before the new one takes its first, in one step."""
     if (home / DATABASE).exists():
-        kept.mkdir(mode=0o700, parents=True, exist_ok=True)
+        make_folder(kept)
         try:
             (kept / DATABASE).hardlink_to(home / DATABASE)
         except OSError:  # a file system without second names

@@ -7,7 +7,6 @@ cannot be reached, that is said once, and what it missed is sent when it is back
 
 import asyncio
 import logging
-import os
 from collections import OrderedDict
 from collections.abc import Callable, Sequence
 from pathlib import Path
@@ -18,7 +17,7 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from hermes.core.channel import Door, Manifest
-from hermes.core.errors import ChannelFailed, HermesError
+from hermes.core.errors import ChannelFailed, HermesError, StoreFailed
 from hermes.core.events import Span, TurnEnded
 from hermes.core.ids import SessionId, SessionKey
 from hermes.core.messages import Line
@@ -27,6 +26,7 @@ from hermes.core.signals import Recorded, Signal
 from hermes.memory.files import FileMemories
 from hermes.memory.lanes import is_reviewed
 from hermes.memory.text import clean
+from hermes.views.files import whole_file
 
 STATE = ".mirror.json"
 LINES_MAX = 200  # of a conversation, sent at once; what is older is left out
@@ -184,12 +184,7 @@ def _read(file: Path) -> State:
 
 
 def _write(file: Path, state: State) -> None:
-    half = file.with_suffix(".half")
     try:
-        file.parent.mkdir(mode=0o700, exist_ok=True)
-        flags = os.O_WRONLY | os.O_CREAT | os.O_TRUNC | os.O_NOFOLLOW
-        with os.fdopen(os.open(half, flags, 0o600), "wb") as opened:
-            opened.write(msgspec.json.encode(state))
-        half.replace(file)
-    except OSError as refused:
-        log.warning("%s cannot be written (%s)", file, refused.strerror)
+        whole_file(file, msgspec.json.encode(state))
+    except StoreFailed as refused:
+        log.warning("%s", refused)

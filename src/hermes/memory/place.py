@@ -18,6 +18,7 @@ import msgspec
 
 from hermes.core.errors import StoreBusy, StoreFailed
 from hermes.memory.ledger import Ledger, Record, record_of
+from hermes.views.files import flush_folder, make_folder, new_file, whole_file
 
 HISTORY, KEPT, LOCK = "history.jsonl", "versions", ".lock"
 FILE_BYTES_MAX = 1_000_000
@@ -41,8 +42,7 @@ class Folder:
     def locked(self) -> Iterator[Ledger]:
         """One process at a time, with the history as it stands now. Raises StoreFailed."""
         with _failures(self._path):
-            self._path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
-            self._path.mkdir(mode=0o700, exist_ok=True)
+            make_folder(self._path)
             lock = os.open(self._path / LOCK, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
         try:
             _wait_for(lock)
@@ -85,7 +85,7 @@ class Folder:
                 os.fsync(file.fileno())
                 self._inode = os.fstat(file.fileno()).st_ino
             if fresh:
-                _flush(self._path)
+                flush_folder(self._path)
         self._read_to += len(content)
         self._ledger.add(record)
 
@@ -95,10 +95,7 @@ class Folder:
         kept = self._path / KEPT / f"{digest}.md"
         with _failures(kept):
             if not kept.exists():
-                kept.parent.mkdir(mode=0o700, exist_ok=True)
-                _write(kept.with_suffix(".half"), content)
-                kept.with_suffix(".half").replace(kept)
-                _flush(kept.parent)
+                whole_file(kept, content)
         return digest
 
     def kept(self, digest: str) -> bytes | None:
@@ -128,7 +125,7 @@ class Folder:
         """Write the next text beside the file; `swap` puts it in its place."""
         file, ahead, _aside = self._names(name)
         with _failures(file):
-            _write(ahead, content)
+            new_file(ahead, content)
             with suppress(FileNotFoundError):
                 ahead.chmod(file.stat().st_mode & 0o777)
 
@@ -146,7 +143,7 @@ class Folder:
                 return False
             aside.unlink(missing_ok=True)
             ahead.unlink(missing_ok=True)
-            _flush(file.parent)
+            flush_folder(file.parent)
         return True
 
     def heal(self, name: str, before: str, after: str) -> None:
@@ -196,14 +193,6 @@ def _failures(path: Path) -> Iterator[None]:
         raise StoreFailed(f"{path}: cannot be used ({refused.strerror})") from refused
 
 
-def _write(path: Path, content: bytes) -> None:
-    flags = os.O_WRONLY | os.O_CREAT | os.O_TRUNC | os.O_NOFOLLOW | os.O_CLOEXEC
-    with os.fdopen(os.open(path, flags, 0o600), "wb") as file:
-        file.write(content)
-        file.flush()
-        os.fsync(file.fileno())
-
-
 def _move(file: Path, aside: Path) -> None:
     aside.unlink(missing_ok=True)
     with suppress(FileNotFoundError):
@@ -229,11 +218,3 @@ def _bytes(path: Path) -> bytes:
     with suppress(FileNotFoundError):
         return path.read_bytes()
     return b""
-
-
-def _flush(folder: Path) -> None:
-    handle = os.open(folder, os.O_RDONLY | os.O_DIRECTORY)
-    try:
-        os.fsync(handle)
-    finally:
-        os.close(handle)

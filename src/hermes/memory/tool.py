@@ -10,7 +10,7 @@ from msgspec import Struct
 from hermes.core.errors import Rejected, StoreFailed, ToolFailed
 from hermes.core.ids import TurnId
 from hermes.core.messages import Effect
-from hermes.core.policy import Capability, Finding
+from hermes.core.policy import PRIVATE, Capability, Finding
 from hermes.core.ports import Bench, Tool, ToolResult, ToolSpec
 from hermes.memory.lanes import is_review, source_turn
 from hermes.memory.matching import listed
@@ -188,7 +188,7 @@ async def _list(memories: Memories) -> ToolResult:
     waiting = await asyncio.to_thread(memories.proposals)
     if waiting:
         pages.append(f"{len(waiting)} proposals wait for the person (/memory proposals).")
-    return ToolResult(text="\n".join(pages))
+    return ToolResult(text="\n".join(pages), labels=(PRIVATE,))
 
 
 def _page(memories: Memories, target: Target) -> str:
