@@ -11,7 +11,7 @@ from tests.doubles.model import Asked, Model, Says, terminal
 from tests.process.gateway import GatewayProcess, gateway
 from tests.process.looks import effects, idle, rows, tried
 
-EFFECT = "python3 -c 'open(\"effects\", \"a\").write(\"done\\n\")'"  # what nobody can judge
+EFFECT = 'python3 -c \'open("effects", "a").write("done\\n")\''  # what nobody can judge
 WAIT = {"approvals": {"mode": "ask"}}
 
 

@@ -109,7 +109,7 @@ class Permit:
             arguments=call.arguments,
             capabilities=tool.capabilities,
             finding=finding,
-            said=_is_said(tool.aims, call.arguments, turn.words),
+            said=is_said(tool.aims, call.arguments, turn.words),
         )
 
     def _setting(self, session: Session, turn: Turn) -> Setting:
@@ -128,7 +128,7 @@ def _is_shared(session: Session, turn: Turn) -> bool:
     return not is_private(session.key) and turn.address.platform not in OWNED
 
 
-def _is_said(aims: tuple[str, ...], arguments: str, words: str) -> bool:
+def is_said(aims: tuple[str, ...], arguments: str, words: str) -> bool:
     """Does it stand so in the person's own words where this goes to?"""
     if not aims or not words:
         return False

@@ -94,7 +94,7 @@ def _started(session: Session, event: e.TurnStarted) -> Session:
         runs=session.runs + 1,
         facts=facts,
         filled=session.filled + sum(tokens_of(i.text) for i in taken),
-        view=labelled(session.view, *(i.labels for i in taken)),
+        view=_read(session, taken),
     )
 
 
@@ -135,7 +135,7 @@ def _resumed(session: Session, event: e.TurnResumed) -> Session:
         _taken_out(session, event.messages),
         phase=Running(turn, session.mark),
         runs=1 if retried else session.runs + 1,
-        view=labelled(session.view, *(i.labels for i in taken)),
+        view=_read(session, taken),
     )
 
 
@@ -377,6 +377,12 @@ def _words(known: str, taken: tuple[Inbound, ...]) -> str:
     """What a person wrote with their own hands: nothing that was passed on, nothing labelled."""
     own = [i.text for i in taken if i.origin == "person" and not PROVENANCE & {*i.labels}]
     return "\n".join([*([known] if known else ()), *own])[:WORDS_MAX]
+
+
+def _read(session: Session, taken: tuple[Inbound, ...]) -> e.View:
+    """The view with what these messages bring, and the conversation that came with them."""
+    before = (line.labels for inbound in taken for line in inbound.before)
+    return labelled(session.view, *(inbound.labels for inbound in taken), *before)
 
 
 def _unread(session: Session, turn: Turn, *, reached: bool) -> tuple[CallId, ...]:
