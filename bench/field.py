@@ -84,7 +84,8 @@ class Agent:
         reader, writer = await asyncio.open_connection("127.0.0.1", port)
         body = json.dumps(self.body(session)).encode()
         head = (
-            f"POST /v1/chat/completions HTTP/1.1\r\nhost: x\r\nauthorization: Bearer {self.key}\r\n"
+            "POST /v1/chat/completions HTTP/1.1\r\nhost: 127.0.0.1\r\n"
+            f"authorization: Bearer {self.key}\r\n"
             f"content-type: application/json\r\nx-hermes-session-id: {session}\r\n"
             f"content-length: {len(body)}\r\n\r\n"
         ).encode()

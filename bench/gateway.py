@@ -111,7 +111,7 @@ async def ready(port: int) -> None:
     while time.monotonic() < deadline:
         with contextlib.suppress(OSError, asyncio.IncompleteReadError):
             reader, writer = await asyncio.open_connection("127.0.0.1", port)
-            writer.write(b"GET /health HTTP/1.1\r\nhost: x\r\n\r\n")
+            writer.write(b"GET /health HTTP/1.1\r\nhost: 127.0.0.1\r\n\r\n")
             head = await reader.readuntil(b"\r\n\r\n")
             writer.close()
             if b" 200 " in head:

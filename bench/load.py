@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
-KEY = "k"
+KEY = "a-key-for-load"
 BODY = b'{"model":"hermes","messages":[{"role":"user","content":"Please go on with the work."}]}'
 
 
@@ -49,7 +49,8 @@ async def _client(port: int, names: Iterator[str], turns: int) -> None:
     reader, writer = await asyncio.open_connection("127.0.0.1", port)
     for name in names:
         head = (
-            f"POST /v1/chat/completions HTTP/1.1\r\nhost: x\r\nauthorization: Bearer {KEY}\r\n"
+            "POST /v1/chat/completions HTTP/1.1\r\nhost: 127.0.0.1\r\n"
+            f"authorization: Bearer {KEY}\r\n"
             f"content-type: application/json\r\nx-hermes-session-id: {name}\r\n"
             f"content-length: {len(BODY)}\r\n\r\n"
         ).encode()

@@ -4,56 +4,34 @@
 
 Prints its port. Written against asyncio protocols, so that it takes as little of the machine as it
 can: what is measured is whoever asks it. Who asks for a stream gets one, who does not gets the same
-text in one piece; who looks for the names of models finds one, and nothing else is here.
+text in one piece; who looks for the names of models finds one, and nothing else is here. A person
+who writes a call (see bench.wire) has it made, once.
 """
 
 import argparse
 import asyncio
+import json
+
+from bench.wire import asks_for_call, call_of, framed, plain, streamed
 
 ANSWER = "It is done: three files were changed and all tests pass."
-USAGE = '{"prompt_tokens":100,"completion_tokens":12,"total_tokens":112}'
 # Quotes inside a text are escaped, so these bytes are never a part of a message.
 STREAMED = (b'"stream":true', b'"stream": true')
 
 
-def _event(delta: str, finish: str = "null") -> bytes:
-    choice = f'{{"index":0,"delta":{delta},"finish_reason":{finish}}}'
-    return f'data: {{"id":"c","model":"m","choices":[{choice}]}}\n\n'.encode()
-
-
-def _streamed() -> bytes:
-    words = ANSWER.split(" ")
-    events = [_event('{"role":"assistant","content":""}')]
-    for at in range(0, len(words), 3):
-        piece = " ".join(words[at : at + 3]) + (" " if at + 3 < len(words) else "")
-        events.append(_event(f'{{"content":"{piece}"}}'))
-    events.append(_event("{}", '"stop"'))
-    events.append(f'data: {{"id":"c","choices":[],"usage":{USAGE}}}\n\ndata: [DONE]\n\n'.encode())
-    return _framed("text/event-stream", b"".join(events))
-
-
-def _plain() -> bytes:
-    choice = f'{{"index":0,"message":{{"role":"assistant","content":"{ANSWER}"}}'
-    kind = '"object":"chat.completion","created":1'
-    whole = f'{{"id":"c",{kind},"model":"m","choices":[{choice},"finish_reason":"stop"}}]'
-    return _framed("application/json", f'{whole},"usage":{USAGE}}}'.encode())
-
-
-def _framed(kind: str, body: bytes, status: str = "200 OK") -> bytes:
-    head = f"HTTP/1.1 {status}\r\ncontent-type: {kind}\r\ncontent-length: {len(body)}\r\n\r\n"
-    return head.encode() + body
-
-
-REPLY = _streamed()
-PLAIN = _plain()
-MODELS = _framed("application/json", b'{"object":"list","data":[{"id":"m","object":"model"}]}')
-NOTHING = _framed("application/json", b"{}", "404 Not Found")
+REPLY = streamed(ANSWER)
+PLAIN = plain(ANSWER)
+MODELS = framed("application/json", b'{"object":"list","data":[{"id":"m","object":"model"}]}')
+NOTHING = framed("application/json", b"{}", "404 Not Found")
 
 
 def _answer(head: bytes, body: bytes) -> bytes:
     if head.startswith(b"get "):
         return MODELS if head.startswith(b"get /v1/models ") else NOTHING
-    return REPLY if any(mark in body for mark in STREAMED) else PLAIN
+    streams = any(mark in body for mark in STREAMED)
+    if asks_for_call(body) and (call := call_of(json.loads(body))) is not None:
+        return streamed("", call) if streams else plain("", call)
+    return REPLY if streams else PLAIN
 
 
 class _Wire(asyncio.Protocol):

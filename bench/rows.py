@@ -1,0 +1,231 @@
+"""What is measured, one function a row: each gives figures of every program, rounds interleaved."""
+
+import asyncio
+import json
+import statistics
+import subprocess
+import sys
+from collections.abc import Awaitable, Callable, Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from bench import matrix
+from bench.asking import PLAIN, in_turn, load, tool_text, visits
+from bench.gated import Gate, GatedModel
+from bench.peers.base import Installed, Peer
+from bench.running import Gateway, House, free_port, run
+
+ROOT = Path(__file__).parents[1]
+QUESTION = "Please go on with the work."
+SESSIONS = (1, 16, 64)
+MESSAGES = (10, 200, 1000)
+WINDOW = 10  # turns on either side of such a history's length
+SETTLE_S = 5.0  # from ready to idle
+MANY = 200
+BYTES_A_TOKEN = 4  # about; the same for everybody
+
+Figures = dict[str, list[float]]
+
+
+@dataclass
+class Field:
+    """Everybody who takes part, and how thoroughly it is done."""
+
+    house: House
+    there: Mapping[str, tuple[Peer, Installed]]
+    rounds: int
+    seconds: float
+    history_s: float
+    figures: dict[str, Figures] = field(default_factory=dict)
+    problems: dict[str, str] = field(default_factory=dict)
+    fates: dict[str, list[dict[str, object]]] = field(default_factory=dict)
+
+    def add(self, name: str, **values: float) -> None:
+        mine = self.figures.setdefault(name, {})
+        for metric, value in values.items():
+            mine.setdefault(metric, []).append(value)
+        said = ", ".join(f"{metric} {value:.4g}" for metric, value in values.items())
+        print(f"  {name:14} {said}", flush=True)
+
+    def standing(self) -> Iterator[tuple[str, Peer, Installed]]:
+        """Those who have not failed in this row."""
+        for name, (peer, installed) in self.there.items():
+            if name not in self.problems:
+                yield name, peer, installed
+
+    @contextmanager
+    def tried(self, name: str) -> Iterator[None]:
+        """What goes wrong with one of them is said in its place, and the others go on."""
+        try:
+            yield
+        except (RuntimeError, TimeoutError, OSError, asyncio.IncompleteReadError) as problem:
+            first = (str(problem) or type(problem).__name__).splitlines()[0][:300]
+            self.problems[name] = first
+            print(f"  {name:14} FAILED: {first}", flush=True)
+
+    def model(self) -> int:
+        """One that answers at once, in a process of its own."""
+        child = subprocess.Popen(
+            [sys.executable, "-m", "bench.model"],
+            stdout=subprocess.PIPE,
+            cwd=ROOT,
+            env={"PYTHONPATH": str(ROOT)},
+        )
+        self.house.models.append(child)
+        assert child.stdout is not None
+        return int(child.stdout.readline())
+
+    async def gateways(self, model: int) -> dict[str, Gateway]:
+        """One of everybody, ready and at rest."""
+        up: dict[str, Gateway] = {}
+        for name, peer, installed in self.standing():
+            with self.tried(name):
+                ground = self.house.ground(model, port=free_port())
+                up[name] = self.house.start(peer, installed, ground)
+                await up[name].ready()
+        await asyncio.sleep(SETTLE_S)
+        return up
+
+
+async def version(field: Field) -> None:
+    for _ in range(field.rounds * 3):
+        for name, peer, installed in field.standing():
+            with field.tried(name):
+                spent = run(peer.version(installed), field.house.ground(0).home)
+                field.add(name, wall_s=spent.wall_s, cpu_s=spent.cpu_s)
+
+
+async def ask(field: Field) -> None:
+    """The first question of a fresh home, then those of a home that is used already."""
+    model = field.model()
+    for _ in range(field.rounds):
+        for name, peer, installed in field.standing():
+            with field.tried(name):
+                ground = field.house.ground(model)
+                for kind in ("first", "later"):
+                    spent = run(peer.ask(installed, ground, QUESTION), ground.home)
+                    wall, cpu = f"{kind}_wall_s", f"{kind}_cpu_s"
+                    field.add(name, **{wall: spent.wall_s, cpu: spent.cpu_s})
+
+
+async def gateway(field: Field) -> None:
+    model = field.model()
+    for _ in range(field.rounds):
+        for name, peer, installed in field.standing():
+            with field.tried(name):
+                ground = field.house.ground(model, port=free_port())
+                here = field.house.start(peer, installed, ground)
+                try:
+                    ready_s = await here.ready()
+                    cpu_s = here.cpu_s()
+                    await asyncio.sleep(SETTLE_S)
+                    idle = here.memory() / 1e6
+                    field.add(name, ready_s=ready_s, ready_cpu_s=cpu_s, idle_mb=idle)
+                finally:
+                    here.kill()
+
+
+async def turns(field: Field) -> None:
+    """Closed loops: a session asks again as soon as it is answered. The model answers at once, so
+    all of the latency is added."""
+    up = await field.gateways(field.model())
+    for number in range(field.rounds):
+        for sessions in SESSIONS:
+            for kind in ("plain", "tool"):
+                for name, here in up.items():
+                    if name not in field.problems:
+                        with field.tried(name):
+                            await _one_load(field, name, here, kind, sessions, number)
+    for here in up.values():
+        here.kill()
+
+
+async def _one_load(
+    field: Field, name: str, here: Gateway, kind: str, sessions: int, number: int
+) -> None:
+    text = PLAIN if kind == "plain" else tool_text(here)
+    label = f"{kind}{sessions}"
+    done = await load(
+        here, f"{label}-{number}", sessions=sessions, seconds=field.seconds, text=text
+    )
+    low = sorted(done.latencies_s)
+    field.add(
+        name,
+        **{
+            f"{label}_turns_s": done.turns_s,
+            f"{label}_latency_s": statistics.median(low),
+            f"{label}_p95_s": low[int(len(low) * 0.95)],
+            f"{label}_cpu_s": done.cpu_s / done.turns,
+        },
+    )
+
+
+async def history(field: Field) -> None:
+    """One conversation from its first message on; a turn's cost as it gets longer."""
+    up = await field.gateways(field.model())
+    most = MESSAGES[-1] // 2 + WINDOW
+    for name, here in up.items():
+        with field.tried(name):
+            spent = await in_turn(here, "long", most, field.history_s)
+            for messages in MESSAGES:
+                middle = messages // 2
+                part = spent[max(middle - WINDOW, 1) : middle + WINDOW]
+                if len(spent) >= middle + min(WINDOW, middle):
+                    wall = statistics.median(wall for wall, _ in part)
+                    cpu = statistics.mean(cpu for _, cpu in part)
+                    field.add(name, **{f"wall{messages}_s": wall, f"cpu{messages}_s": cpu})
+        here.kill()
+
+
+async def memory(field: Field) -> None:
+    up = await field.gateways(field.model())
+    for name, here in up.items():
+        with field.tried(name):
+            idle = here.memory() / 1e6
+            await visits(here, "many", sessions=MANY, wide=16)
+            field.add(name, idle_mb=idle, after_mb=here.memory() / 1e6)
+        here.kill()
+
+
+async def prompt(field: Field) -> None:
+    """What is sent to the model with the first word of a fresh chat, beside that word."""
+    for name, peer, installed in field.standing():
+        with field.tried(name):
+            async with GatedModel(Gate()) as model:
+                ground = field.house.ground(model.port, port=free_port())
+                here = field.house.start(peer, installed, ground)
+                try:
+                    await here.ready()
+                    await visits(here, "fresh", sessions=1, wide=1, wanted="")
+                finally:
+                    here.kill()
+                request = model.requests[0]
+            tools = request.get("tools", [])
+            said = [one for one in request["messages"] if one["role"] == "system"]
+            size = len(json.dumps(tools)) + len(json.dumps(said))
+            field.add(name, tokens=size / BYTES_A_TOKEN, tools=len(tools))
+
+
+async def crash(field: Field) -> None:
+    for name, peer, installed in field.standing():
+        with field.tried(name):
+            field.fates[name] = await matrix.matrix(
+                field.house, peer, installed, list(matrix.INSTANTS)
+            )
+            good = sum(bool(each["faultless"]) for each in field.fates[name])
+            reached = sum(bool(each["reached"]) for each in field.fates[name])
+            field.add(name, faultless=good, reached=reached)
+
+
+Row = Callable[[Field], Awaitable[None]]
+ROWS: Mapping[str, Row] = {
+    "version": version,
+    "ask": ask,
+    "gateway": gateway,
+    "turns": turns,
+    "history": history,
+    "memory": memory,
+    "prompt": prompt,
+    "crash": crash,
+}
