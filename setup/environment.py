@@ -46,15 +46,21 @@ class Plan:
     sets: tuple[str, ...]
     asked_python: str
 
+    def files_of(self, sets: tuple[str, ...]) -> list[Path]:
+        return [self.root / "requirements" / f"{name}.txt" for name in sets]
+
     def files(self) -> list[Path]:
-        return [self.root / "requirements" / f"{name}.txt" for name in self.sets]
+        return self.files_of(self.sets)
+
+    def first_lines(self) -> list[str]:
+        return [file.read_text(encoding="utf-8").partition("\n")[0] for file in self.files()]
+
+    def marks(self) -> set[str]:
+        python = {f"python {self.asked_python}"} if self.asked_python else set()
+        return {f"root {self.root}", *python}
 
     def stamp(self) -> set[str]:
-        lines = {file.read_text(encoding="utf-8").partition("\n")[0] for file in self.files()}
-        lines.add(f"root {self.root}")
-        if self.asked_python:
-            lines.add(f"python {self.asked_python}")
-        return lines
+        return {*self.first_lines(), *self.marks()}
 
     def aside(self, why: str) -> Path:
         return self.place.with_name(f"{self.place.name}.{why}-{os.getpid()}")
@@ -73,6 +79,7 @@ class Progress:
     reported: float = field(default_factory=time.monotonic)
     fetched: int = 0
     laid: int = 0
+    there: int = 0  # packages that were in the environment before
 
     def say(self, text: str) -> None:
         clear = "\r\x1b[K" if self.live else ""
@@ -151,7 +158,7 @@ def packages_in(files: list[Path]) -> int:
 def recipes(python: Path) -> Iterator[list[list[str]]]:
     """The ways to fill the environment, best first; pip may know an index that uv does not."""
     if uv := shutil.which("uv"):
-        yield [[uv, "pip", "install", "--python", str(python), "--compile-bytecode"]]
+        yield [[uv, "pip", "install", "--python", str(python), "--compile-bytecode", "--no-deps"]]
     outer = [sys.executable, "-P", "-m", "pip"]
     if subprocess.run([*outer, "--version"], capture_output=True, check=False).returncode == 0:
         yield [[*outer, "--python", str(python), "install", "--no-deps"]]
@@ -190,12 +197,37 @@ def run_logged(command: list[str], log: Path, progress: Progress, packages: Path
                 out.write(chunk)
                 out.flush()
                 progress.fetched += len(re.findall(rb"^(?:Collecting|Ignoring) ", chunk, re.M))
-                progress.laid = len(list(packages.glob("*.dist-info")))
+                progress.laid = len(list(packages.glob("*.dist-info"))) - progress.there
                 progress.tick()
         finally:
             if child.poll() is None:
                 child.terminate()
                 child.wait()
+
+
+def added(plan: Plan) -> tuple[str, ...]:
+    """The sets that a whole environment lacks; all of them when there is none to build on."""
+    there = stamp_of(plan.place)
+    lines = dict(zip(plan.sets, plan.first_lines(), strict=True))
+    missing = tuple(name for name, line in lines.items() if line not in there)
+    fits = os.access(plan.place / "bin" / "python", os.X_OK) and plan.marks() <= there
+    # Another version of a set means that something may have to go: that is built from nothing.
+    renewed = any(line.startswith(f"# {name} ") for name in missing for line in there)
+    return missing if fits and not renewed else plan.sets
+
+
+def link(source: str, target: str) -> None:
+    try:
+        os.link(source, target, follow_symlinks=False)
+    except OSError:  # this file system has none
+        shutil.copy2(source, target, follow_symlinks=False)
+
+
+def extend(plan: Plan, built: Path) -> None:
+    """A copy of what is there, by links: whoever changes a file of it must replace that."""
+    shutil.copytree(plan.place, built, symlinks=True, copy_function=link)
+    (built / STAMP).unlink()
+    plan.log().write_text(f"on top of what is in {plan.place}\n", encoding="utf-8")
 
 
 def create(environment: Path, log: Path) -> None:
@@ -219,14 +251,17 @@ def why_in(log: Path) -> str:
     return str(errors[-1])[:WHY_CHARS_MAX]
 
 
-def fill(plan: Plan, environment: Path, progress: Progress) -> None:
+def fill(plan: Plan, files: list[Path], environment: Path, progress: Progress) -> None:
     """Install the locked packages, hashes checked, in the first way that works."""
     packages = Path(sysconfig.get_path("purelib", "venv", {"base": str(environment)}))
-    pins = [word for file in plan.files() for word in ("-r", str(file))]
+    progress.there = len(list(packages.glob("*.dist-info")))
+    pins = [word for file in files for word in ("-r", str(file))]
     for recipe in recipes(environment / "bin" / "python"):
         recipe[-1] += [*LOCKED, *pins]
         if all(run_logged(step, plan.log(), progress, packages) == 0 for step in recipe):
-            (packages / "hermes-checkout.pth").write_text(f"{plan.root / 'src'}\n", "utf-8")
+            checkout = packages / "hermes-checkout.pth"
+            checkout.unlink(missing_ok=True)
+            checkout.write_text(f"{plan.root / 'src'}\n", "utf-8")
             return
     alone = [sys.executable, "-m", "pip", "install", "--dry-run", "--ignore-installed"]
     raise Failed(
@@ -242,7 +277,9 @@ def move_in(plan: Plan, built: Path) -> None:
     for file in (built / "pyvenv.cfg", *(built / "bin").iterdir()):
         if not file.is_symlink() and file.stat().st_size <= SCRIPT_BYTES_MAX:
             text = file.read_bytes()
-            file.write_bytes(text.replace(os.fsencode(built), os.fsencode(plan.place)))
+            final = text.replace(os.fsencode(built), os.fsencode(plan.place))
+            if final != text:
+                file.write_bytes(final)
     (built / STAMP).write_text("\n".join([*sorted(plan.stamp()), ""]), encoding="utf-8")
     old = plan.aside("old")
     if plan.place.exists():
@@ -255,11 +292,19 @@ def build(plan: Plan, progress: Progress) -> None:
     for left in plan.place.parent.glob(f"{plan.place.name}.*-*"):
         shutil.rmtree(left, ignore_errors=True)
     built = plan.aside("new")
+    missing = added(plan)
+    more = missing != plan.sets
     verb = "updating" if stamp_of(plan.place) else "first start: setting up"
-    progress.say(f"{verb} the Python environment in {plan.place}")
+    what = f"adding {' '.join(missing)} to" if more else verb
+    progress.say(f"{what} the Python environment in {plan.place}")
+    files = plan.files_of(missing)
+    progress.total = packages_in(files)
     try:
-        create(built, plan.log())
-        fill(plan, built, progress)
+        if more:
+            extend(plan, built)
+        else:
+            create(built, plan.log())
+        fill(plan, files, built, progress)
         move_in(plan, built)
     finally:
         shutil.rmtree(built, ignore_errors=True)

@@ -1,11 +1,18 @@
 """The models that a process can ask. Part of the composition root."""
 
+import dataclasses
 from collections.abc import Sequence
 
-from hermes.core.ports import Provider
+from msgspec import Struct
+
+from hermes.core.messages import Line
+from hermes.core.ports import Answer, Provider, Request
+from hermes.core.signals import Glimpse
+from hermes.providers.build import ModelListing, list_models
 from hermes.providers.build import build as build_provider
-from hermes.providers.catalogue import chosen
-from hermes.providers.settings import ModelSettings, Timeouts
+from hermes.providers.catalogue import ENTRIES, canonical, chosen, closest
+from hermes.providers.local import weights
+from hermes.providers.settings import ModelSettings, Patience, Timeouts
 from hermes.settings import Fallback, Settings
 
 WINDOW_ASSUMED = 128_000  # where nobody said; a model that can read less says so when it is asked
@@ -52,6 +59,72 @@ class Models:
 def model_provider(settings: Settings) -> Provider:
     """The model of the settings, with its fallbacks. Raises Misconfigured."""
     return build_provider(_model_settings(settings), settings.secrets)
+
+
+class Offer(Struct, frozen=True, kw_only=True):
+    """A provider, as far as a person has to know it to choose it. `keys`: variables for its key."""
+
+    name: str
+    title: str
+    base_url: str = ""
+    keys: tuple[str, ...] = ()
+    needs_key: bool = True
+    builtin: bool = False
+    docs: str = ""
+
+    @property
+    def needs_url(self) -> bool:
+        return not (self.base_url or self.builtin)
+
+
+def offers() -> tuple[Offer, ...]:
+    """Everybody in the catalogue, in its order."""
+    return tuple(
+        Offer(
+            name=name,
+            title=entry.title,
+            base_url=entry.base_url,
+            keys=entry.keys,
+            needs_key=not entry.local,
+            builtin=entry.protocol in ("local", "scripted"),
+            docs=entry.docs,
+        )
+        for name, entry in ENTRIES.items()
+    )
+
+
+def offer(said: str) -> tuple[Offer | None, Sequence[str]]:
+    """The provider that a person named, or names that may have been meant."""
+    name = canonical(said)
+    found = next((each for each in offers() if each.name == name), None)
+    return found, () if found is not None else closest(said)
+
+
+def has_builtin() -> bool:
+    """Is the built-in model installed?"""
+    return weights() is not None
+
+
+async def listed(settings: Settings) -> tuple[ModelListing, ...]:
+    """What the provider of the settings offers. Raises Misconfigured or a ProviderFailed."""
+    return await list_models(_model_settings(settings), settings.secrets)
+
+
+async def tried(settings: Settings, question: str) -> Answer:
+    """One question, asked once, of the first model alone. Raises as `listed` does."""
+    model = dataclasses.replace(
+        _model_settings(settings), fallback=(), patience=Patience(attempts_max=1)
+    )
+    provider = build_provider(model, settings.secrets)
+    request = Request(system="", lines=(Line(role="user", text=question),))
+    try:
+        return await provider.ask(request, _unwatched)
+    finally:
+        await provider.aclose()
+
+
+def _unwatched(_glimpse: Glimpse) -> None:
+    """Nobody looks on."""
 
 
 def _model_settings(settings: Settings) -> ModelSettings:

@@ -3,8 +3,8 @@
 import os
 import sys
 import time
-from argparse import Namespace
 
+from hermes.cli import gateway_grammar
 from hermes.cli.console import standard
 from hermes.cli.place import Place
 from hermes.cli.service.setup import run_setup
@@ -15,4 +15,4 @@ if __name__ == "__main__":
     environ = dict(os.environ)
     console = standard(environ, draw)
     place = Place(home=home_of(environ), environ=environ, console=console, clock=time.time)
-    sys.exit(run_setup(Namespace(), place))
+    sys.exit(run_setup(gateway_grammar.SETUP.parse(sys.argv[1:]), place))

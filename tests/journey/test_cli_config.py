@@ -161,6 +161,40 @@ def test_an_edit_is_checked_when_the_editor_closes(hermes: Program) -> None:
     assert hermes.run("config", "edit").status == 0
 
 
+def test_at_a_terminal_a_mistake_is_mended_at_once_and_comments_stay(hermes: Program) -> None:
+    (hermes.home / "config.yaml").write_text("# mine\ngateway:\n  busy: queue  # as ever\n")
+    editor = hermes.folder / "editor.sh"
+    editor.write_text(
+        'grep -q steer "$1" && exec sed -i s/steerx/steer/ "$1"\nsed -i s/queue/steerx/ "$1"\n'
+    )
+    hermes.environ["EDITOR"] = f"/bin/sh {editor}"
+    done = hermes.on_terminal("config", "edit", typed=[("Edit it again? [Y/n]", "\n")])
+    assert done.status == 0, done.out
+    assert "“steerx” is not one of queue, interrupt, steer (config.yaml, line 3)" in done.out
+    text = (hermes.home / "config.yaml").read_text()
+    assert text == "# mine\ngateway:\n  busy: steer  # as ever\n"
+    (hermes.home / "config.yaml").write_text("# mine\ngateway:\n  busy: queue\n")
+    done = hermes.on_terminal("config", "edit", typed=[("Edit it again? [Y/n]", "n\n")])
+    assert (done.status, "steerx" in (hermes.home / "config.yaml").read_text()) == (78, True)
+
+
+def test_a_broken_setting_is_told_with_its_line_and_the_rest_counts(hermes: Program) -> None:
+    text = (
+        "# mine\nagent:\n  steps_max: 7\n\ngateway:\n  # how\n  busy: que\n  drain_timeout_s: 5\n"
+    )
+    (hermes.home / "config.yaml").write_text(text)
+    done = hermes.run("config", "show")
+    assert (done.status, "(config.yaml, line 7)" in done.err) == (78, True)
+    told = hermes.run("doctor", "--no-calls", "--json").document["checks"]
+    assert [c["fix"] for c in told if c["check"] == "settings"] == [
+        "hermes config set gateway.busy queue"
+    ]
+    assert hermes.run("config", "set", "gateway.busy", "queue").status == 0
+    assert (hermes.home / "config.yaml").read_text() == text.replace("que\n", "queue\n")
+    assert hermes.run("config", "get", "agent.steps_max").out == "7\n"
+    assert hermes.run("config", "get", "gateway.drain_timeout_s").out == "5\n"
+
+
 def test_an_editor_that_is_missing_is_named(hermes: Program) -> None:
     hermes.environ["EDITOR"] = "/nowhere/edit"
     done = hermes.run("config", "edit")

@@ -22,10 +22,10 @@ def test_help_tells_a_newcomer_what_to_do_first(hermes: Program) -> None:
     assert not hermes.home.exists()
 
 
-def test_alone_on_a_terminal_it_shows_the_first_steps(hermes: Program) -> None:
-    done = hermes.on_terminal()
+def test_alone_in_a_pipe_it_shows_the_first_steps(hermes: Program) -> None:
+    done = hermes.run()
     assert done.status == 0
-    assert "hermes config set model.provider" in done.out
+    assert "hermes model " in done.out
     assert "All commands: hermes --help" in done.out
 
 

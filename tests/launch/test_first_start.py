@@ -130,3 +130,24 @@ def test_unknown_set_is_named(checkout: Checkout) -> None:
     code, _, err = checkout.run("--version", HERMES_WITH="nope")
     assert code == 1
     assert "requirements/nope.txt does not exist" in err
+
+
+def test_an_added_set_goes_on_top_of_what_is_there(checkout: Checkout) -> None:
+    checkout.run("--version")
+    mark = checkout.venv / "of the first build"
+    mark.touch()
+    checkout.lock("3.0", name="more")
+    code, out, err = checkout.run("--version", HERMES_WITH="more")
+    assert (code, out) == (0, VERSION)
+    assert "adding more to the Python environment" in err
+    assert (mark.exists(), checkout.feather()) == (True, "3.0")
+    assert leftovers(checkout) == []
+
+
+def test_a_set_that_cannot_be_added_leaves_the_environment_alone(checkout: Checkout) -> None:
+    checkout.run("--version")
+    checkout.lock("3.0", name="more", digest="0" * 64)
+    assert checkout.run("--version", HERMES_WITH="more")[0] == 1
+    assert checkout.run("--version") == (0, VERSION, "")
+    assert checkout.feather() == "1.0"
+    assert leftovers(checkout) == []

@@ -13,6 +13,7 @@ from hermes.core.errors import Misconfigured
 from hermes.settings import Settings, home_of, load, prepare, survey
 from hermes.settings.check import Checker
 from hermes.settings.home import FOLDERS
+from hermes.settings.lines import line_of
 from hermes.settings.shape import NOT_SET, Section, is_secret
 from hermes.settings.sources import repeated, scalar
 
@@ -348,3 +349,22 @@ def test_each_setting_is_documented_with_its_default() -> None:
     row = re.compile(r"^\| `([a-z_.]+)` \| ([^|]+?) \|", re.M)
     table = DOCS.read_text("utf-8").partition("\n## Settings\n")[2].partition("\n## ")[0]
     assert dict(row.findall(table)) == dict(defaults(Settings()))
+
+
+@pytest.mark.parametrize(
+    ("path", "line"),
+    [
+        (("gateway",), 2),
+        (("gateway", "resume", "auto"), 5),
+        (("gateway", "busy"), 6),
+        (("agent", "steps_max"), 7),
+        (("model", "fallbacks[1]", "name"), 9),
+        (("zzz",), None),
+    ],
+)
+def test_a_setting_is_found_in_its_line(path: tuple[str, ...], line: int | None) -> None:
+    text = (
+        "# mine\ngateway:\n  # why\n  resume:\n    auto: 1\n  busy: que\nagent: {steps_max: many}\n"
+        "model:\n  fallbacks:\n    - provider: a\n      name: b\n"
+    )
+    assert line_of(text, path) == line

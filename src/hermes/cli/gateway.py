@@ -14,6 +14,7 @@ import sys
 import time
 from collections.abc import AsyncIterator, Iterator
 from contextlib import asynccontextmanager, contextmanager
+from pathlib import Path
 from typing import TextIO
 
 import msgspec
@@ -42,7 +43,7 @@ def run(_given: Nothing, place: Place) -> int:
     settings = place.settings()
     prepare(place.home)
     logs.begin(place.home, settings, place.environ)
-    with _only_one(place), (place.home / "logs" / STACKS).open("a", encoding="utf-8") as stacks:
+    with _only_one(place), _stacks(place.home / "logs" / STACKS) as stacks:
         restarts = True
         while restarts:
             restarts = asyncio.run(_serve(place, settings, stacks)) == "restart_timeout"
@@ -50,6 +51,11 @@ def run(_given: Nothing, place: Place) -> int:
                 place.console.tell("Starting anew.")
                 os.execv(sys.executable, [sys.executable, *sys.orig_argv[1:]])  # noqa: S606
     return DONE
+
+
+def _stacks(file: Path) -> TextIO:
+    handle = os.open(file, os.O_WRONLY | os.O_CREAT | os.O_APPEND | os.O_CLOEXEC, 0o600)
+    return os.fdopen(handle, "a", encoding="utf-8")
 
 
 def _can_start(place: Place) -> bool:

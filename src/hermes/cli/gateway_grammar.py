@@ -3,6 +3,7 @@
 from argparse import ArgumentParser, Namespace
 
 from hermes.cli.command import Command, Nothing, Shown
+from hermes.cli.setup_grammar import Channels, channel_options
 
 
 class Stop(Namespace):
@@ -71,8 +72,9 @@ STATUS = Command(
 SETUP = Command(
     words=("gateway", "setup"),
     summary="Set up channels, step by step",
-    given=Nothing,
-    arguments=_nothing,
+    given=Channels,
+    arguments=channel_options,
+    more="Without options it asks. What is set already is the default.",
 )
 INSTALL = Command(
     words=("gateway", "install"),

@@ -6,11 +6,18 @@ Nothing is run and nothing heavy is loaded here, so that a question about usage 
 from argparse import ArgumentParser, Namespace
 from collections.abc import Mapping
 
+from hermes.cli import audit_grammar as audit
+from hermes.cli import demo_grammar as demo
+from hermes.cli import doctor_grammar as doctor
 from hermes.cli import gateway_grammar as gateway
 from hermes.cli import memory_grammar as memory
+from hermes.cli import model_grammar as model
+from hermes.cli import people_grammar as people
 from hermes.cli import policy_grammar as policy
 from hermes.cli import prompt_grammar as prompt
+from hermes.cli import setup_grammar as setup
 from hermes.cli import skills_grammar as skills
+from hermes.cli import tools_grammar as tools
 from hermes.cli.command import Command, Nothing, Shown
 
 LIMIT, LIMIT_MAX = 20, 10_000
@@ -335,16 +342,10 @@ RESTORE = Command(
     given=Restore,
     arguments=_restore,
 )
-DOCTOR = Command(
-    words=("doctor",),
-    summary="Check the installation and say how to fix what is wrong",
-    given=Shown,
-    arguments=_json,
-)
-
 # In the order of --help, under their headings there.
 HEADINGS: Mapping[str, tuple[Command[Namespace], ...]] = {
     "Talk": (CHAT, gateway.SEND),
+    "Set up": (setup.SETUP, *model.MODEL, *tools.TOOLS),
     "Gateway": gateway.GATEWAY,
     "Conversations": (
         SESSIONS_LIST,
@@ -359,18 +360,24 @@ HEADINGS: Mapping[str, tuple[Command[Namespace], ...]] = {
     "Settings": (CONFIG_SHOW, CONFIG_GET, CONFIG_SET, CONFIG_EDIT, CONFIG_PATH, prompt.SHOW),
     "Memory": memory.MEMORY,
     "Skills": skills.SKILLS,
-    "Safety": (policy.CHECK,),
-    "Care": (INSIGHTS, DOCTOR, BACKUP, RESTORE),
+    "Safety": (*people.APPROVALS, *people.PAIRING, policy.CHECK, *audit.AUDIT),
+    "Care": (INSIGHTS, doctor.DOCTOR, BACKUP, RESTORE, demo.CRASH),
 }
 COMMANDS = {command.words: command for group in HEADINGS.values() for command in group}
 # What a family does when no word follows its name.
 DEFAULTS = {
+    "audit": "show",
+    "approvals": "list",
+    "pairing": "list",
     "gateway": "run",
     "sessions": "list",
     "turns": "list",
     "config": "show",
+    "demo": "crash",
     "memory": "show",
+    "model": "choose",
     "policy": "check",
     "prompt": "show",
     "skills": "list",
+    "tools": "list",
 }

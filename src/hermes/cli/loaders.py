@@ -4,17 +4,44 @@ from argparse import Namespace
 from collections.abc import Callable
 from typing import TYPE_CHECKING
 
-from hermes.cli import gateway_grammar, grammar, policy_grammar, prompt_grammar, skills_grammar
+from hermes.cli import (
+    audit_grammar,
+    demo_grammar,
+    doctor_grammar,
+    gateway_grammar,
+    grammar,
+    model_grammar,
+    policy_grammar,
+    prompt_grammar,
+    setup_grammar,
+    skills_grammar,
+    tools_grammar,
+)
 from hermes.cli.command import Nothing, Shown
 
 if TYPE_CHECKING:
     from hermes.cli.place import Place
 
 
+def alone() -> Callable[["Place"], int]:
+    from hermes.cli.chat import run as chat
+    from hermes.cli.first import run
+    from hermes.cli.service.setup import questions_of
+
+    def begin(place: "Place") -> int:
+        def say(text: str) -> int:
+            return chat(grammar.CHAT.parse([f"--query={text}"]), place)
+
+        return run(place, questions_of(place, asks=True), say)
+
+    return begin
+
+
 def chat() -> Callable[[grammar.Chat, "Place"], int]:
     from hermes.cli.chat import run
+    from hermes.cli.first import lent
 
-    return run
+    return lambda given, place: run(given, lent(place))
 
 
 def sessions_list() -> Callable[[grammar.Listing, "Place"], int]:
@@ -137,7 +164,7 @@ def gateway_restart() -> Callable[[Nothing, "Place"], int]:
     return run_restart
 
 
-def gateway_setup() -> Callable[[Nothing, "Place"], int]:
+def gateway_setup() -> Callable[[setup_grammar.Channels, "Place"], int]:
     from hermes.cli.service.setup import run_setup
 
     return run_setup
@@ -168,11 +195,35 @@ def prompt_show() -> Callable[[prompt_grammar.Prompt, "Place"], int]:
     return lambda given, place: run_show(given, place, prompt_parts)
 
 
+def approvals() -> Callable[[Namespace, "Place"], int]:
+    from hermes.cli.approvals import run
+
+    return run
+
+
+def pairing() -> Callable[[Namespace, "Place"], int]:
+    from hermes.cli.pairing import run
+
+    return run
+
+
 def policy_check() -> Callable[[policy_grammar.Check, "Place"], int]:
     from hermes.cli.policy import run_check
     from hermes.equipment import command_judge
 
     return lambda given, place: run_check(given, place, command_judge)
+
+
+def audit_show() -> Callable[[audit_grammar.Show, "Place"], int]:
+    from hermes.cli.audit import run_show
+
+    return run_show
+
+
+def audit_verify() -> Callable[[Shown, "Place"], int]:
+    from hermes.cli.audit import run_verify
+
+    return run_verify
 
 
 def memory() -> Callable[[Namespace, "Place"], int]:
@@ -195,7 +246,69 @@ def insights() -> Callable[[grammar.Insights, "Place"], int]:
     return run
 
 
-def doctor() -> Callable[[Shown, "Place"], int]:
+def setup() -> Callable[[setup_grammar.Setup, "Place"], int]:
+    from hermes.cli.setup import run
+
+    return run
+
+
+def model_choose() -> Callable[[model_grammar.Choose, "Place"], int]:
+    from hermes.cli.model import run
+    from hermes.cli.service.setup import questions_of
+
+    def choose(given: model_grammar.Choose, place: "Place") -> int:
+        asks = place.console.stdin.isatty() and not given.key_stdin
+        return run(given, place, questions_of(place, asks=True) if asks else None)
+
+    return choose
+
+
+def model_list() -> Callable[[model_grammar.List, "Place"], int]:
+    from hermes.cli.model_shown import run_list
+
+    return run_list
+
+
+def model_show() -> Callable[[Shown, "Place"], int]:
+    from hermes.cli.model_shown import run_show
+
+    return run_show
+
+
+def model_providers() -> Callable[[Shown, "Place"], int]:
+    from hermes.cli.model_shown import run_providers
+
+    return run_providers
+
+
+def tools_list() -> Callable[[tools_grammar.List, "Place"], int]:
+    from hermes.cli.tools import run_list
+    from hermes.equipment import prompt_parts
+
+    return lambda given, place: run_list(given, place, prompt_parts)
+
+
+def tools_enable() -> Callable[[tools_grammar.Switch, "Place"], int]:
+    from hermes.cli.tools import run_enable
+    from hermes.equipment import prompt_parts
+
+    return lambda given, place: run_enable(given, place, prompt_parts)
+
+
+def tools_disable() -> Callable[[tools_grammar.Switch, "Place"], int]:
+    from hermes.cli.tools import run_disable
+    from hermes.equipment import prompt_parts
+
+    return lambda given, place: run_disable(given, place, prompt_parts)
+
+
+def doctor() -> Callable[[doctor_grammar.Doctor, "Place"], int]:
     from hermes.cli.doctor import run
+
+    return run
+
+
+def demo_crash() -> Callable[[demo_grammar.Crash, "Place"], int]:
+    from hermes.cli.demo import run
 
     return run

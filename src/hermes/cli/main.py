@@ -11,12 +11,19 @@ from typing import TYPE_CHECKING, NoReturn, TextIO, TypeVar
 
 from hermes import __version__
 from hermes.cli import (
+    audit_grammar,
+    demo_grammar,
+    doctor_grammar,
     gateway_grammar,
     grammar,
     loaders,
+    model_grammar,
+    people_grammar,
     policy_grammar,
     prompt_grammar,
+    setup_grammar,
     skills_grammar,
+    tools_grammar,
     usage,
 )
 from hermes.cli import memory_grammar as memory
@@ -99,12 +106,14 @@ def _unknown(before: str, word: str, known: Sequence[str] | Mapping[str, object]
 
 
 def _alone() -> int:
-    """A terminal gets the first steps; what is piped in is said."""
+    """A terminal gets a conversation; what is piped in is said; nothing at all, the first steps."""
     text = ""
     if sys.stdin is not None and not sys.stdin.isatty():
         text = sys.stdin.read(STDIN_CHARS_MAX)
     if text.strip():
         return _ROUTES["chat",]([f"--query={text}"])
+    if sys.stdin is not None and sys.stdin.isatty() and sys.stdout.isatty():
+        return loaders.alone()(_here())
     sys.stdout.write(usage.short())
     return DONE
 
@@ -215,10 +224,23 @@ _ROUTES: Mapping[tuple[str, ...], Run] = dict(
         _route(gateway_grammar.SEND, loaders.send),
         _route(prompt_grammar.SHOW, loaders.prompt_show),
         _route(policy_grammar.CHECK, loaders.policy_check),
+        _route(audit_grammar.SHOW, loaders.audit_show),
+        _route(audit_grammar.VERIFY, loaders.audit_verify),
+        *(_route(each, loaders.approvals) for each in people_grammar.APPROVALS),
+        *(_route(each, loaders.pairing) for each in people_grammar.PAIRING),
         *(_route(each, loaders.memory) for each in memory.MEMORY),
         *(_route(each, loaders.skills) for each in skills_grammar.SKILLS),
+        _route(setup_grammar.SETUP, loaders.setup),
+        _route(model_grammar.CHOOSE, loaders.model_choose),
+        _route(model_grammar.LIST, loaders.model_list),
+        _route(model_grammar.SHOW, loaders.model_show),
+        _route(model_grammar.PROVIDERS, loaders.model_providers),
+        _route(tools_grammar.LIST, loaders.tools_list),
+        _route(tools_grammar.ENABLE, loaders.tools_enable),
+        _route(tools_grammar.DISABLE, loaders.tools_disable),
         _route(grammar.INSIGHTS, loaders.insights),
-        _route(grammar.DOCTOR, loaders.doctor),
+        _route(demo_grammar.CRASH, loaders.demo_crash),
+        _route(doctor_grammar.DOCTOR, loaders.doctor),
         _route(grammar.BACKUP, loaders.backup),
         _route(grammar.RESTORE, loaders.restore),
     )

@@ -6,12 +6,13 @@ WIDTH = 19
 TITLE = "Hermes, an AI agent of your own. Its work survives crashes and restarts."
 BEGIN = """\
 Begin:
-  hermes config set model.provider openrouter   or openai, anthropic, custom, …
-  hermes config set model.name MODEL            which of its models
-  hermes config set OPENROUTER_API_KEY -        asks; only you can read it
-  hermes chat -q "What can you do?"
+  hermes                               talk; without a model it offers one
+  hermes model                         who answers: a key or any URL
+  hermes setup                         model, commands, chats, service
+  hermes chat -q "What can you do?"    one question, one answer
 
 Without a key, to look around:
+  hermes model --provider local        a small model on this computer
   HERMES_MODEL__PROVIDER=scripted hermes chat -q "run date"
 """
 END = """\

@@ -9,10 +9,11 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from hermes.core.errors import Misconfigured, ProviderGarbled
+from hermes.egress.origin import BadURL, origin
 from hermes.providers.catalogue import ENTRIES, Entry, canonical, closest
 from hermes.providers.chain import Chain, Link
 from hermes.providers.failures import Whom
-from hermes.providers.route import BadURL, origin
+from hermes.providers.local import CONTEXT_TOKENS, MODEL, Local, needed_weights
 from hermes.providers.scripted import DEMO, Scripted, load_script
 from hermes.providers.served import ANTHROPIC_MESSAGES, OPENAI_CHAT, Served
 from hermes.providers.settings import ModelSettings
@@ -21,6 +22,9 @@ from hermes.providers.wire import Endpoint, Wire, is_loopback
 ANTHROPIC_VERSION: Final = "2023-06-01"
 MODELS_MAX: Final = 5_000
 FALLBACKS_MAX: Final = 8
+NO_MODEL: Final = (
+    "Choose one with: hermes model; or take the small built-in one: hermes model --provider local"
+)
 
 
 class ModelListing(Struct, frozen=True, kw_only=True):
@@ -59,6 +63,8 @@ async def list_models(settings: ModelSettings, env: Mapping[str, str]) -> tuple[
     entry = _entry(settings, "model")
     if entry.protocol == "scripted":
         return (ModelListing(id="demo"),)
+    if entry.protocol == "local":
+        return (ModelListing(id=MODEL, context_length=CONTEXT_TOKENS),)
     wire = Wire(_endpoint(settings, entry, env, "model"))
     paged = entry.protocol == "anthropic"  # that one gives twenty unless it is asked for more
     try:
@@ -86,10 +92,10 @@ def _link(settings: ModelSettings, env: Mapping[str, str], at: str) -> Link:
     entry = _entry(settings, at)
     if entry.protocol == "scripted":
         return _scripted(settings, at)
+    if entry.protocol == "local":
+        return Local(needed_weights(at), timeouts=settings.timeouts)
     if not settings.name.strip():
-        raise Misconfigured(
-            f"{at}.name", "no model is chosen", "Run: hermes config set model.name NAME"
-        )
+        raise Misconfigured(f"{at}.name", "no model is chosen", "Run: hermes model")
     quirks = entry.quirks_of(settings.name)
     quirks = replace(quirks, body={**quirks.body, **settings.body})
     wire = Wire(_endpoint(settings, entry, env, at))
@@ -111,9 +117,7 @@ def _entry(settings: ModelSettings, at: str) -> Entry:
         return ENTRIES[name]
     key = f"{at}.provider"
     if not settings.provider.strip():
-        raise Misconfigured(
-            key, "no provider is chosen", "Run: hermes config set model.provider NAME"
-        )
+        raise Misconfigured(key, "no model is set up", NO_MODEL)
     near = closest(settings.provider)
     meant = f"Did you mean {' or '.join(near)}? " if near else ""
     raise Misconfigured(

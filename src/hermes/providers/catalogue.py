@@ -18,7 +18,7 @@ class Entry(Struct, frozen=True, kw_only=True):
     """One provider. `local` means that it needs no key; `for_models` is read by prefix."""
 
     title: str
-    protocol: Literal["openai", "anthropic", "scripted"] = "openai"
+    protocol: Literal["openai", "anthropic", "scripted", "local"] = "openai"
     base_url: str = ""
     keys: tuple[str, ...] = ()
     local: bool = False
@@ -207,6 +207,12 @@ ENTRIES: Final[Mapping[str, Entry]] = {
         local=True,
         aliases=("anthropic-compatible",),
         quirks=_CLAUDE,
+    ),
+    "local": Entry(
+        title="A small model that runs on this computer",
+        protocol="local",
+        local=True,
+        aliases=("builtin", "built-in", "embedded"),
     ),
     "scripted": Entry(
         title="Scripted answers, for tests and demos",

@@ -10,7 +10,8 @@ from typing import Protocol
 from hermes.core.messages import Usage
 
 MILLION = 1_000_000
-LOCAL = frozenset({"ollama", "lmstudio", "vllm", "scripted"})  # they run on a machine of one's own
+# They run on a machine of one's own.
+LOCAL = frozenset({"ollama", "lmstudio", "vllm", "local", "scripted"})
 
 # Provider, model, tokens, in how many calls: a list of prices that somebody keeps up to date.
 Listed = Callable[[str, str, Usage, int], float | None]

@@ -3,7 +3,7 @@
 from argparse import Namespace
 
 from hermes.cli.errors import DONE, FAILED, TRY_AGAIN
-from hermes.cli.files import whole_file
+from hermes.cli.files import saved
 from hermes.cli.place import Place
 from hermes.cli.service.errors import ServiceFailed
 from hermes.cli.service.lock import Running, note, running
@@ -80,7 +80,7 @@ def _write(ground: Ground, supervisor: Supervisor) -> bool:
         ground.say(f"{file} is up to date")
         return False
     file.parent.mkdir(parents=True, exist_ok=True)
-    whole_file(file, content)
+    saved(file, content)
     ground.say(f"{file} is written")
     return True
 

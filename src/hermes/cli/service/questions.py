@@ -1,7 +1,7 @@
 """Questions to a person: a default in brackets, a reason when an answer will not do, an end."""
 
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import TypeVar
 
@@ -10,6 +10,7 @@ from hermes.core.errors import Rejected
 A = TypeVar("A")
 ATTEMPTS_MAX = 5
 PEOPLE_MAX = 1_000
+ROUNDS_MAX, SHOWN_MAX = 50, 24
 _YES, _NO = ("y", "yes"), ("n", "no")
 
 
@@ -61,6 +62,44 @@ class Questions:
 
         return self._until(f"{question}: ", self.ask_hidden, parse)
 
+    def text(self, question: str, *, default: str, refuse: Callable[[str], str]) -> str:
+        def parse(text: str) -> str:
+            if reason := refuse(text or default):
+                raise ValueError(reason)
+            return text or default
+
+        return self._until(f"{question}{f' [{default}]' if default else ''}: ", self.ask, parse)
+
+    def pick(
+        self,
+        question: str,
+        options: Sequence[str],
+        *,
+        default: str = "",
+        told: Callable[[str], str] = str,
+        free: bool = False,
+    ) -> str:
+        """One of many: by its number, its name, or words that make the list shorter. `free`: a
+        name that is not in the list is taken as well."""
+        left = list(options)
+        for _round in range(ROUNDS_MAX):
+            for n, option in enumerate(left[:SHOWN_MAX], start=1):
+                self.tell(f"{n:>4}  {told(option)}")
+            if len(left) > SHOWN_MAX:
+                self.tell(f"      … and {len(left) - SHOWN_MAX} more; type a part of the name")
+            typed = self.ask(f"{question}{f' [{default}]' if default else ''}: ")
+            word = _meant(typed.strip() or default, left)
+            near = [each for each in options if word and word.lower() in each.lower()]
+            if word in options:
+                return word
+            if len(near) == 1:
+                return near[0]
+            if word and free and not near:
+                return word
+            self.tell(f"{len(near)} of {len(options)} fit" if near else "none of these fits")
+            left = near or list(options)
+        raise Rejected("no answer could be used. Nothing was changed")
+
     def _until(self, prompt: str, ask: Callable[[str], str], parse: Callable[[str], A]) -> A:
         for _attempt in range(ATTEMPTS_MAX):
             try:
@@ -68,3 +107,10 @@ class Questions:
             except ValueError as unfit:
                 self.tell(str(unfit))
         raise Rejected("no answer could be used. What was set until here stays")
+
+
+def _meant(word: str, shown: Sequence[str]) -> str:
+    """A number is the place in the list that is on the screen."""
+    if word.isascii() and word.isdecimal() and 0 < int(word[:9]) <= min(len(shown), SHOWN_MAX):
+        return shown[int(word) - 1]
+    return word

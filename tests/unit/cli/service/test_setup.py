@@ -12,6 +12,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from hermes.cli import gateway_grammar
 from hermes.cli.place import Place
 from hermes.cli.service.bot import Known, Unasked, Unknown, check, has_form
 from hermes.cli.service.questions import ATTEMPTS_MAX, Questions
@@ -158,14 +159,14 @@ def test_what_is_set_is_shown_kept_or_turned_off(tmp_path: Path) -> None:
 
 def test_what_comes_next_is_said(tmp_path: Path) -> None:
     console = set_up(tmp_path, Person("n", "n"))
-    assert "hermes config set model.provider" in console.stderr.getvalue()
+    assert "Choose one: hermes model" in console.stderr.getvalue()
     assert "hermes gateway start" in console.stderr.getvalue()
 
 
 def test_without_a_terminal_the_commands_are_named(tmp_path: Path) -> None:
     console = stage(stdin="y\n")
     place = Place(home=tmp_path, environ={}, console=console, clock=time.time)
-    assert run_setup(None, place) == 2
+    assert run_setup(gateway_grammar.SETUP.parse([]), place) == 2
     said = console.stderr.getvalue()
     for command in ("HERMES_API_KEY -", "platforms.telegram.token -", "hermes gateway install"):
         assert command in said

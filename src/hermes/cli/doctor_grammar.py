@@ -1,0 +1,25 @@
+"""The words of `hermes doctor`: what it takes, and what --help says."""
+
+from argparse import ArgumentParser
+
+from hermes.cli.command import Command, Shown
+
+
+class Doctor(Shown):
+    no_calls: bool
+
+
+def _doctor(parser: ArgumentParser) -> None:
+    parser.add_argument(
+        "--no-calls", action="store_true", help="ask nobody: neither the model nor any platform"
+    )
+    parser.add_argument("--json", action="store_true", help="print one JSON document")
+
+
+DOCTOR = Command(
+    words=("doctor",),
+    summary="Check the installation and say how to fix what is wrong",
+    given=Doctor,
+    arguments=_doctor,
+    more="The model is asked one tiny question and each platform who it is, unless --no-calls.",
+)

@@ -1,0 +1,29 @@
+"""What hermes doctor says of the sandbox: which one is active here, what it guards and what not."""
+
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+
+from hermes.platforms import sandbox_of
+from hermes.settings import Settings
+from hermes.views.sandbox import Guard
+
+INSTALL = "apt install bubblewrap   (or your system's way to install it)"
+
+
+def sandbox_findings(
+    home: Path, settings: Settings, environ: Mapping[str, str]
+) -> Iterator[tuple[str, bool, str]]:
+    """Text, whether it is well, and the fix. A box is really built to find out."""
+    if settings.terminal.sandbox == "none":
+        yield "off: terminal.sandbox is none, so commands have your rights", True, ""
+        return
+    guards = sandbox_of(home, settings, home / "workspace", environ).probe()
+    if not any(guard.active for guard in guards):
+        why = "; ".join(guard.by for guard in guards)
+        yield f"commands are refused: {why}", False, INSTALL
+        return
+    yield from ((_told(guard), True, "") for guard in guards)
+
+
+def _told(guard: Guard) -> str:
+    return f"{guard.name}: {guard.by}" if guard.active else f"{guard.name}: not guarded here"

@@ -1,0 +1,113 @@
+"""The first minute: nobody is set up to answer, and somebody sits at a terminal.
+
+The built-in model is offered, installed with its progress, and answers; how to plug in a real one
+and a chat is said in the same breath.
+"""
+
+from collections.abc import Callable
+from dataclasses import replace
+
+from hermes.cli import model, model_local
+from hermes.cli.errors import DONE
+from hermes.cli.model_grammar import CHOOSE
+from hermes.cli.model_kept import Picked, keep
+from hermes.cli.place import Place
+from hermes.cli.service.lock import running
+from hermes.cli.service.questions import Questions
+from hermes.core.errors import Rejected
+from hermes.models import offer
+from hermes.settings import Settings, survey
+
+PROVIDER = "HERMES_MODEL__PROVIDER"
+BUILTIN, CHOICE, QUIT = 1, 2, 3
+LEAVE = ("/exit", "/quit", "exit", "quit")
+ASIDE = "No model is set up: the small built-in one answers. A real one: hermes model"
+
+
+def lent(place: Place) -> Place:
+    """For one message without a terminal: where nobody was chosen and the built-in model is
+    there, that one answers, and says so. A gateway that runs has a model of its own."""
+    settings, problems = survey(place.home, place.environ)
+    if problems or settings.model.provider or running(place.home) is not None:
+        return place
+    if not model_local.installed():
+        return place
+    place.console.tell(ASIDE)
+    return replace(place, environ={**place.environ, PROVIDER: model_local.NAME})
+
+
+def run(place: Place, questions: Questions, say: Callable[[str], int]) -> int:
+    """`hermes` alone at a terminal: a model, a greeting, and then one message after the other."""
+    if not ready(place, questions):
+        return DONE
+    for line in greeting(_settings(place)):
+        place.console.tell(line)
+    while True:
+        try:
+            text = questions.ask("\nyou> ").strip()
+        except EOFError:
+            place.console.say("")
+            return DONE
+        if text in LEAVE:
+            return DONE
+        if text:
+            say(text)
+
+
+def ready(place: Place, questions: Questions) -> bool:
+    """Is there a model to talk to? If not, the person is asked; False: they want to leave."""
+    if _settings(place).model.provider:
+        return True
+    tell = questions.tell
+    place.console.head("Welcome to Hermes, an AI agent of your own.")
+    tell("No model is set up yet.")
+    size = "" if model_local.installed() else f" ({model_local.DOWNLOAD_MB} MB download)"
+    tell(f"  1  try the small built-in one now{size}: runs on this computer, not clever")
+    tell("  2  choose a provider: paste a key or a URL (hermes model)")
+    tell("  3  leave")
+    while True:
+        picked = questions.number("1, 2 or 3", default=BUILTIN, most=QUIT, refuse=lambda _n: "")
+        if picked == QUIT:
+            return False
+        try:
+            _take(place, questions, picked)
+        except Rejected as refused:
+            tell(f"hermes: {refused}")
+            continue
+        return True
+
+
+def greeting(settings: Settings) -> tuple[str, ...]:
+    """What a person reads first: who answers, and how to get more of it."""
+    chosen = settings.model
+    if chosen.provider == model_local.NAME:
+        who = "The small built-in model answers: it runs on this computer and is not clever."
+        real = "A real model:  hermes model            (a provider and a key, or any URL)"
+    else:
+        who = f"{chosen.provider}:{chosen.name} answers.".replace(":.", ".")
+        real = "Another model: hermes model"
+    return (
+        f"This is Hermes, an agent of your own. {who}",
+        real,
+        "A chat:        hermes gateway setup    (Telegram, HTTP)",
+        "All commands:  hermes --help; what is wrong: hermes doctor",
+    )
+
+
+def _take(place: Place, questions: Questions, picked: int) -> None:
+    if picked == CHOICE:
+        model.run(CHOOSE.parse([]), place, questions)
+        return
+    if not model_local.installed():
+        place.console.tell(f"{model_local.LIMITS} {model_local.COSTS}.")
+        model_local.install(place)
+    found, _near = offer(model_local.NAME)
+    assert found is not None, "it is in the catalogue"
+    keep(place, Picked(offer=found))
+
+
+def _settings(place: Place) -> Settings:
+    settings, problems = survey(place.home, place.environ)
+    for problem in problems:
+        raise problem
+    return settings

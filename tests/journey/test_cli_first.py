@@ -1,0 +1,68 @@
+"""The first minute at a terminal: nothing is set up, and somebody is answered."""
+
+from pathlib import Path
+
+import pytest
+
+from doubles.fake_llama import installed, missing
+from doubles.shop import Shop
+from journey.cli_program import Program
+
+
+@pytest.fixture
+def hermes(tmp_path: Path) -> Program:
+    return Program(tmp_path, {"NO_COLOR": "1"})
+
+
+def test_enter_takes_the_built_in_model_and_it_answers(hermes: Program) -> None:
+    hermes.packages = [installed(hermes.folder / "packages")]
+    typed = [("1, 2 or 3 [1] ", "\n"), ("you> ", "hello there\n"), ("built-in heard", "/exit\n")]
+    done = hermes.on_terminal(typed=typed)
+    assert done.status == 0, done.out
+    assert "No model is set up yet." in done.out
+    assert "The small built-in model answers:" in done.out
+    assert "hermes gateway setup" in done.out
+    assert "hello there" in done.out.partition("built-in heard")[2]
+    assert hermes.run("config", "get", "model.provider").out == "local\n"
+    later = hermes.on_terminal(typed=[("you> ", "\x04")])
+    assert (later.status, "No model is set up" in later.out) == (0, False)
+
+
+def test_what_it_costs_is_said_before_it_is_installed(hermes: Program) -> None:
+    hermes.packages = [missing(hermes.folder / "packages")]
+    done = hermes.on_terminal(typed=[("1, 2 or 3 [1] ", "3\n")])
+    assert done.status == 0, done.out
+    assert "(127 MB download): runs on this computer, not clever" in done.out
+    assert not (hermes.home / "config.yaml").exists()
+
+
+def test_a_provider_is_chosen_in_the_same_breath(hermes: Program) -> None:
+    hermes.packages = [missing(hermes.folder / "packages")]
+    with Shop(key="").open() as shop:
+        typed = [
+            ("1, 2 or 3", "2\n"),
+            ("Provider: ", "custom\n"),
+            ("ending in /v1: ", f"{shop.url}\n"),
+            ("Its key", "\n"),
+            ("Model: ", "small-1\n"),
+            ("you> ", "hi\n"),
+            ("\nHello from the shop.", "/exit\n"),
+        ]
+        done = hermes.on_terminal(typed=typed)
+    assert done.status == 0, done.out
+    assert "custom:small-1 answers." in done.out
+
+
+def test_a_choice_that_fails_leads_back_to_the_question(hermes: Program) -> None:
+    hermes.packages = [missing(hermes.folder / "packages")]
+    typed = [
+        ("1, 2 or 3", "2\n"),
+        ("Provider: ", "custom\n"),
+        ("ending in /v1: ", "http://127.0.0.1:1/v1\n"),
+        ("Its key", "\n"),
+        ("Nothing was changed.", "3\n"),
+    ]
+    done = hermes.on_terminal(typed=typed)
+    assert done.status == 0, done.out
+    assert done.out.count("1, 2 or 3") == 2
+    assert not (hermes.home / "config.yaml").exists()
