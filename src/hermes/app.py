@@ -28,6 +28,7 @@ from hermes.views.sandbox import profile_of
 if TYPE_CHECKING:
     from hermes.channels.local.client import Attached
     from hermes.settings import Settings
+    from hermes.terminals.local import LocalTerminal
 
 BOOT_CHARS_MAX = 20_000
 INSIDE = "HERMES_TURN"  # set for commands that the gateway runs
@@ -110,21 +111,12 @@ async def _parts(
     from hermes.secrets.live import sink_of
     from hermes.secrets.process import no_dumps
     from hermes.stores.media import FileShelf
-    from hermes.terminals.local import LocalTerminal
     from hermes.terminals.sandbox.proxy import granted
 
     no_dumps()
     models = Models(settings)
-    environ = {**os.environ, "HERMES_HOME": str(home)}
-    if platforms.inside:
-        environ[INSIDE] = platforms.inside
     hosts = settings.terminal.allow_hosts
-    terminal = LocalTerminal(
-        home / "calls",
-        environ=environ,
-        sandbox=sandbox_of(home, settings, workdir, environ),
-        usual=profile_of(settings.terminal.sandbox, hosts),
-    )
+    terminal = _terminal(home, settings, platforms.inside, workdir)
     equipped = equipment(home, settings, platforms, terminal, workdir)
     async with store_only(home, settings) as store, granted(home, hosts):
         for call in await terminal.strays():
@@ -159,11 +151,7 @@ async def _parts(
                 ),
                 price=pricing(settings),
                 budgets=_budgets(settings),
-                resume=ResumeRules(
-                    auto=settings.gateway.resume.auto,
-                    freshness_s=settings.gateway.resume.freshness_s,
-                    attempts_max=settings.gateway.resume.attempts_max,
-                ),
+                resume=_resume(settings),
                 busy=settings.gateway.busy,
                 on_stop=settings.sessions.on_stop,
             )
@@ -172,6 +160,25 @@ async def _parts(
                 await close()
             await terminal.sweep()  # of old output, after the answer; what runs goes on
             await terminal.close()
+
+
+def _terminal(home: Path, settings: "Settings", inside: str, workdir: Path) -> "LocalTerminal":
+    from hermes.terminals.local import LocalTerminal
+
+    environ = {**os.environ, "HERMES_HOME": str(home), **({INSIDE: inside} if inside else {})}
+    return LocalTerminal(
+        home / "calls",
+        environ=environ,
+        sandbox=sandbox_of(home, settings, workdir, environ),
+        usual=profile_of(settings.terminal.sandbox, settings.terminal.allow_hosts),
+    )
+
+
+def _resume(settings: "Settings") -> ResumeRules:
+    resume = settings.gateway.resume
+    return ResumeRules(
+        auto=resume.auto, freshness_s=resume.freshness_s, attempts_max=resume.attempts_max
+    )
 
 
 def _budgets(settings: "Settings") -> Budgets:

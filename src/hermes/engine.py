@@ -128,13 +128,6 @@ def build(parts: Parts) -> Gateway:
     node, hub = NodeId(new_id()), Hub()
     hub.listeners.append(parts.emit)
     present = Present(parts.clock, __version__, parts.store_kind, node)
-    channels = {channel.manifest.name: channel for channel in parts.channels}
-    outbox = parts.store.outbox
-    pace = Pace(
-        outbox=outbox,
-        clock=parts.clock,
-        pauses_s={manifest.name: manifest.pause_s for manifest in manifests},
-    )
     purse = _purse(parts)
     standing = Standing(trust=parts.store.trust, configured=parts.role)
     permit = _permit(parts, standing)
@@ -167,16 +160,7 @@ def build(parts: Parts) -> Gateway:
             spend=purse.charge,
             fetched=frozenset(manifest.name for manifest in manifests if manifest.fetched),
         ),
-        delivery=Delivery(
-            outbox=outbox,
-            mirror=Mirror(library=parts.store.library, accept=intake.accept, clock=parts.clock),
-            channels=channels,
-            screens=parts.screens,
-            media=parts.media,
-            pace=pace,
-            node=node,
-            clock=parts.clock,
-        ),
+        delivery=_delivery(parts, intake, node),
         node=node,
         lanes=Lanes(LANES_BYTES_MAX),
         beat_s=parts.beat_s,
@@ -184,6 +168,21 @@ def build(parts: Parts) -> Gateway:
         present=present,
         purse=purse,
         standing=standing,
+    )
+
+
+def _delivery(parts: Parts, intake: Intake, node: NodeId) -> Delivery:
+    outbox, channels = parts.store.outbox, {each.manifest.name: each for each in parts.channels}
+    pauses_s = {name: channel.manifest.pause_s for name, channel in channels.items()}
+    return Delivery(
+        outbox=outbox,
+        mirror=Mirror(library=parts.store.library, accept=intake.accept, clock=parts.clock),
+        channels=channels,
+        screens=parts.screens,
+        media=parts.media,
+        pace=Pace(outbox=outbox, clock=parts.clock, pauses_s=pauses_s),
+        node=node,
+        clock=parts.clock,
     )
 
 

@@ -10,12 +10,12 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from msgspec import json
 
-from hermes.core import audit
 from hermes.core import events as e
 from hermes.core.audit import Entry, Head, Sealed, entry
 from hermes.core.errors import Fenced
 from hermes.core.projection import commit_of
 from hermes.core.store import Fence, Store
+from hermes.stores import seals
 from tests.contract import approvals
 from tests.contract.approvals import ask, known
 from tests.contract.kids import kid
@@ -192,7 +192,7 @@ async def test_aud_02_a_truncation_is_noticed_by_who_noted_the_end(place: Place)
 
 def resealed(log: list[Sealed], key: bytes) -> Mapping[int, str]:
     entries = [row.entry for row in log]
-    made = audit.sealed(key, log[0].chain, (0, audit.START), entries)
+    made = seals.sealed(key, log[0].chain, (0, seals.START), entries)
     return {row.seq: row.seal.hex() for row in made}
 
 
@@ -277,9 +277,9 @@ async def test_aud_04_a_checkpoint_says_what_went(store: Store) -> None:
     gone = (await store.audit.entries(limit=9))[:2]
     await store.audit.prune(3.0, at=9.0)
     [row] = [r for r in await store.audit.entries(limit=9) if r.entry.kind == "checkpoint"]
-    [(chain, made)] = audit.cuts_of(row.entry).items()
+    [(chain, made)] = seals.cuts_of(row.entry).items()
     assert chain == gone[0].chain
-    assert made == audit.cut(None, 2, [each.seal for each in gone])
+    assert made == seals.cut(None, 2, [each.seal for each in gone])
 
 
 async def test_aud_04_a_beginning_that_nobody_cut_off_is_missed(place: Place) -> None:
@@ -294,9 +294,9 @@ async def test_aud_04_a_forged_checkpoint_hides_nothing(place: Place) -> None:
     store = await place.open()
     await write(store, 6)
     log = await store.audit.entries(limit=9)
-    made = audit.cut(None, 3, [row.seal for row in log[:3]])
-    forged = audit.checkpoint(9.0, {log[0].chain: made})
-    row = next(audit.sealed(OTHER_KEY, log[0].chain, (6, log[-1].seal), [forged]))
+    made = seals.cut(None, 3, [row.seal for row in log[:3]])
+    forged = seals.checkpoint(9.0, {log[0].chain: made})
+    row = next(seals.sealed(OTHER_KEY, log[0].chain, (6, log[-1].seal), [forged]))
     literal = "'\\x{}'" if place.name.startswith("postgresql:") else "x'{}'"
     chain = f"'{row.chain}', " if place.name.startswith("postgresql:") else ""
     body, seal = literal.format(forged.body.hex()), literal.format(row.seal.hex())

@@ -78,14 +78,6 @@ async def house(
         role=role,
     )
     gateway = build(parts)
-    porter = Porter(
-        standing=gateway.standing,
-        strangers=strangers,
-        homes=store.library.homes,
-        accept=gateway.accept,
-        new_id=new_id,
-        clock=time.time,
-    )
     planner = gateway.worker.planner
     rules = msgspec.structs.replace(planner.rules, verdict=verdict)
     gateway.worker = replace(gateway.worker, planner=replace(planner, rules=rules))
@@ -96,24 +88,7 @@ async def house(
         return (ChannelStatus(name=channel.manifest.name, state=state, since=1.0),)
 
     gateway.present.channels = channels
-
-    door = Door(
-        accept=gateway.accept,
-        role=gateway.standing.latest,
-        knock=porter.knock,
-        deliver=gateway.deliver,
-        watch=gateway.hub.watch,
-        state=lambda: gateway.present.state,
-        status=gateway.status,
-        connected=connected.set,
-        polled=lambda: None,
-        describe=_no_words,
-        store=store,
-        media=parts.media,
-        commands=commands_of(parts),
-        new_id=new_id,
-        clock=time.time,
-    )
+    door = _door(parts, gateway, strangers, connected.set)
     try:
         async with gateway.joined():
             await gateway.look_after()
@@ -128,6 +103,37 @@ async def house(
                 await _at_rest(gateway)
     finally:
         await store.upkeep.close()
+
+
+def _door(
+    parts: Parts, gateway: Gateway, strangers: Strangers, connected: Callable[[], None]
+) -> Door:
+    store = parts.store
+    porter = Porter(
+        standing=gateway.standing,
+        strangers=strangers,
+        homes=store.library.homes,
+        accept=gateway.accept,
+        new_id=new_id,
+        clock=time.time,
+    )
+    return Door(
+        accept=gateway.accept,
+        role=gateway.standing.latest,
+        knock=porter.knock,
+        deliver=gateway.deliver,
+        watch=gateway.hub.watch,
+        state=lambda: gateway.present.state,
+        status=gateway.status,
+        connected=connected,
+        polled=lambda: None,
+        describe=_no_words,
+        store=store,
+        media=parts.media,
+        commands=commands_of(parts),
+        new_id=new_id,
+        clock=time.time,
+    )
 
 
 async def _at_rest(gateway: Gateway) -> None:

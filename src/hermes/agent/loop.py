@@ -79,7 +79,7 @@ class Agent:
             system=(await self.composed(session)).text if system is None else system,
             lines=tuple(lines),
             tools=self.specs(turn),
-            blobs=await self._blobs(lines),
+            blobs=await _blobs(self.media, lines),
         )
         try:
             provider = self._provider(session)
@@ -240,11 +240,12 @@ class Agent:
             spent=result.spent,
         )
 
-    async def _blobs(self, lines: Sequence[Line]) -> Mapping[str, bytes]:
-        """The latest images of the conversation; older ones are named in the text only."""
-        wanted = [media for line in lines for media in line.media][-IMAGES_MAX:]
-        found = {media.digest: await self.media.get(media) for media in wanted}
-        return {digest: content for digest, content in found.items() if content is not None}
+
+async def _blobs(shelf: MediaShelf, lines: Sequence[Line]) -> Mapping[str, bytes]:
+    """The latest images of the conversation; older ones are named in the text only."""
+    wanted = [media for line in lines for media in line.media][-IMAGES_MAX:]
+    found = {media.digest: await shelf.get(media) for media in wanted}
+    return {digest: content for digest, content in found.items() if content is not None}
 
 
 def _unwatched(_glimpse: Glimpse) -> None:

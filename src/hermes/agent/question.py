@@ -1,8 +1,7 @@
-"""How a person is asked about a call: the card that is shown, and what the answer will be about."""
+"""How a person is asked about a call, and what exactly the answer will be about."""
 
 import asyncio
 import hashlib
-import time
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass
 
@@ -10,16 +9,17 @@ import msgspec
 
 from hermes.agent.permit import Permit
 from hermes.core.events import CallEnded, Event, QuestionAsked
-from hermes.core.grants import Grant, canonical
+from hermes.core.grants import canonical
 from hermes.core.ids import ReplyId
 from hermes.core.messages import Address, Call, Outcome, Reply, ReplyKind
 from hermes.core.people import Role
 from hermes.core.policy import FAULTS, VERSION
 from hermes.core.ports import Presented, Tool
-from hermes.core.session import Session, Turn, speaker
+from hermes.core.session import Session, Turn
 from hermes.core.step import AskPerson
 from hermes.core.store import Home
-from hermes.views.honest import both_ends, honest
+from hermes.views.cards import card, offered, time_of
+from hermes.views.honest import both_ends
 
 HEAD_CHARS, TAIL_CHARS = 1_500, 500
 CHANGED = (
@@ -28,11 +28,6 @@ CHANGED = (
 )
 ELSEWHERE = "My owner has to allow that. I have asked, and go on when there is an answer."
 NOWHERE = "My owner has to allow that, with `hermes approvals` on the machine that I run on."
-_READ = {
-    "untrusted": "text that strangers wrote",
-    "private": "something private",
-    "secret": "a secret",
-}
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -52,7 +47,7 @@ class Asker:
         offer = self.permit.offer(session, turn, call, id_)
         lines = card(session, turn, call, seen, step.why)
         lines += [offered(offer)] if offer is not None else []
-        lines.append(f"- without an answer until {_time(expires_at)} it is a no")
+        lines.append(f"- without an answer until {time_of(expires_at)} it is a no")
         by_owner = self.permit.principal(session, turn).role is Role.OWNER
         home = turn.address if by_owner else await self._home()
         question, notices = _reply(session, turn, id_, NOWHERE, "question"), tuple[Reply, ...]()
@@ -110,32 +105,6 @@ def digest_of(call: Call, seen: Presented, profile: str) -> str:
     """The same for exactly this call, run by these programs, there, in that box, by these rules."""
     parts = [call.tool, canonical(call.arguments), seen.bound, profile, VERSION]
     return hashlib.sha256(msgspec.json.encode(parts)).hexdigest()
-
-
-def card(session: Session, turn: Turn, call: Call, seen: Presented, why: str) -> list[str]:
-    """All that a person needs to know, and nothing that could look like something else."""
-    lines = [f"May I use {honest(call.tool)}?", "", seen.text, ""]
-    lines += [f"- {note}" for note in seen.notes]
-    lines.append(f"- why I ask: {honest(why)}")
-    read = [words for label, words in _READ.items() if label in session.view.labels]
-    if read:
-        lines.append(f"- read before, in this conversation: {', '.join(read)}")
-    lines.append(f"- wanted by {honest(speaker(session, turn).name)} ({turn.origin})")
-    return lines
-
-
-def offered(grant: Grant) -> str:
-    template = grant.template
-    if template is None:
-        return "- “always” would allow exactly this call"
-    scope = f" within {', '.join(map(honest, template.paths))}" if template.paths else ""
-    words = [template.program, template.subcommand, *sorted(template.options), *template.operands]
-    text = honest(" ".join(word for word in words if word))
-    return f"- “always” would allow: {text}{scope}, with these options or fewer, for 30 days"
-
-
-def _time(at: float) -> str:
-    return time.strftime("%d %b %H:%M UTC", time.gmtime(at))
 
 
 def _buttons(id_: str, *, always: bool) -> tuple[tuple[str, str], ...]:

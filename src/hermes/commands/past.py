@@ -7,9 +7,9 @@ from msgspec.structs import replace
 from hermes.core import events as e
 from hermes.core.channel import Desk
 from hermes.core.errors import Rejected
-from hermes.core.fold import labelled
 from hermes.core.ids import SessionId
 from hermes.core.messages import Inbound
+from hermes.core.provenance import labelled
 from hermes.core.session import Session
 from hermes.core.store import ConversationRow
 

@@ -10,7 +10,8 @@ from hermes.core import events as e
 from hermes.core.budget import tokens_of
 from hermes.core.errors import Refused
 from hermes.core.ids import CallId, TurnId
-from hermes.core.messages import PROVENANCE, Inbound, Spent
+from hermes.core.messages import Inbound, Spent
+from hermes.core.provenance import labelled, read_with, words_of
 from hermes.core.session import (
     Asking,
     Compaction,
@@ -27,7 +28,6 @@ from hermes.core.session import (
 )
 from hermes.core.transcript import line_count
 
-WORDS_MAX = 4_000
 _OF_ONE = ("title", "prompt", "web_links")  # facts of one conversation; the others are the lane's
 
 
@@ -79,7 +79,7 @@ def _started(session: Session, event: e.TurnStarted) -> Session:
         node=event.node,
         sender=taken[-1].sender.id,
         origin=taken[-1].origin,
-        words=_words("", taken),
+        words=words_of("", taken),
     )
     instructions = next((i.instructions for i in reversed(taken) if i.instructions), "")
     facts = session.facts
@@ -94,7 +94,7 @@ def _started(session: Session, event: e.TurnStarted) -> Session:
         runs=session.runs + 1,
         facts=facts,
         filled=session.filled + sum(tokens_of(i.text) for i in taken),
-        view=_read(session, taken),
+        view=read_with(session.view, taken),
     )
 
 
@@ -128,14 +128,14 @@ def _resumed(session: Session, event: e.TurnResumed) -> Session:
         joined=bool(taken),
         address=taken[-1].address if taken else turn.address,
         sender=taken[-1].sender.id if taken else turn.sender,
-        words=_words(turn.words, taken),
+        words=words_of(turn.words, taken),
     )
     retried = isinstance(session.phase, Suspended)
     return replace(
         _taken_out(session, event.messages),
         phase=Running(turn, session.mark),
         runs=1 if retried else session.runs + 1,
-        view=_read(session, taken),
+        view=read_with(session.view, taken),
     )
 
 
@@ -147,7 +147,7 @@ def _unasked(track: Track) -> Track:
 
 def _steered(session: Session, event: e.TurnSteered) -> Session:
     turn, taken = _current(session, event.turn), _taken(session, (event.message,))
-    turn = replace(turn, words=_words(turn.words, taken))
+    turn = replace(turn, words=words_of(turn.words, taken))
     return _relayed(replace(session, phase=replace(session.phase, turn=turn)), event)
 
 
@@ -365,24 +365,6 @@ def _moved(turn: Turn, call: CallId, from_: tuple[Stage, ...], **change: object)
 
 def _cost(spent: tuple[Spent, ...]) -> int:
     return sum(each.usage.input + each.usage.output for each in spent)
-
-
-def labelled(view: e.View, *labels: tuple[str, ...]) -> e.View:
-    """Labels only accumulate."""
-    read = {label for some in labels for label in some if label in PROVENANCE}
-    return replace(view, labels=tuple(sorted({*view.labels, *read}))) if read else view
-
-
-def _words(known: str, taken: tuple[Inbound, ...]) -> str:
-    """What a person wrote with their own hands: nothing that was passed on, nothing labelled."""
-    own = [i.text for i in taken if i.origin == "person" and not PROVENANCE & {*i.labels}]
-    return "\n".join([*([known] if known else ()), *own])[:WORDS_MAX]
-
-
-def _read(session: Session, taken: tuple[Inbound, ...]) -> e.View:
-    """The view with what these messages bring, and the conversation that came with them."""
-    before = (line.labels for inbound in taken for line in inbound.before)
-    return labelled(session.view, *(inbound.labels for inbound in taken), *before)
 
 
 def _unread(session: Session, turn: Turn, *, reached: bool) -> tuple[CallId, ...]:

@@ -14,7 +14,7 @@ from hermes.core.errors import Fenced, StoreFailed
 from hermes.core.ids import NodeId, SessionKey
 from hermes.core.messages import Inbound
 from hermes.core.session import Asking, Running
-from hermes.core.store import Accepted, Claim, Store
+from hermes.core.store import Accepted, Claim, Journal, Store
 from hermes.gateway.delivery import Delivery
 from hermes.gateway.intake import Intake
 from hermes.gateway.lanes import Lane, Lanes
@@ -134,11 +134,6 @@ class Gateway:
         if await self.standing.look():
             self.reconsider()
 
-    async def let_expire(self) -> None:
-        """Sessions that wait for an answer whose time is over go on without it."""
-        for key in await self.store.library.overdue(self.present.clock(), limit=OVERDUE_MAX):
-            await self.dispatch(key)
-
     def is_sure(self) -> bool:
         """Nobody can have taken our sessions yet. What is shown without a commit needs that."""
         return asyncio.get_running_loop().time() - self.seen_at < SURE_BEATS * self.beat_s
@@ -195,13 +190,7 @@ class Gateway:
             self.failure = error
         if not isinstance(error, Fenced):
             log.error("%s stopped: %s", key, error, exc_info=error)
-            await self._released(key)
-
-    async def _released(self, key: SessionKey) -> None:
-        try:
-            await self.store.journal.release([key], node=self.node)
-        except StoreFailed as failure:
-            log.warning("%s stays ours until the store can be written to: %s", key, failure)
+            await _released(self.store.journal, key, self.node)
 
     async def _beat(self) -> None:
         while True:
@@ -212,4 +201,13 @@ class Gateway:
             self.seen_at = began
             await self.purse.look()
             await self.look_at_people()
-            await self.let_expire()
+            # Sessions that wait for an answer whose time is over go on without it.
+            for key in await self.store.library.overdue(self.present.clock(), limit=OVERDUE_MAX):
+                await self.dispatch(key)
+
+
+async def _released(journal: Journal, key: SessionKey, node: NodeId) -> None:
+    try:
+        await journal.release([key], node=node)
+    except StoreFailed as failure:
+        log.warning("%s stays ours until the store can be written to: %s", key, failure)

@@ -8,10 +8,9 @@ from dataclasses import dataclass
 from itertools import groupby
 from typing import TypeVar
 
-from hermes.core import audit
-from hermes.core.audit import Cut, Entry, Head, Sealed
+from hermes.core.audit import Entry, Head, Sealed
 from hermes.core.ids import SessionKey
-from hermes.stores import trusted
+from hermes.stores import seals, trusted
 from hermes.stores.postgres.connections import Connection, Dialer, Lane, Readers, Row, apart
 from hermes.stores.postgres.statements import QUERY
 
@@ -47,7 +46,7 @@ class Ledger:
                     if await _is_there(connection, last):
                         return result
                 cursor = await connection.execute(QUERY["audit_last"], {"chain": MAIN}, binary=True)
-                after = await cursor.fetchone() or (0, audit.START)
+                after = await cursor.fetchone() or (0, seals.START)
                 result, entries = await work(connection)
                 if entries:
                     tried.append((result, await self._write(connection, after, entries)))
@@ -56,7 +55,7 @@ class Ledger:
         return await self.control.run(attempt)
 
     async def _write(self, connection: Connection, after: Row, entries: Sequence[Entry]) -> Sealed:
-        rows = list(audit.sealed(self.key, MAIN, (after[0], after[1]), entries))
+        rows = list(seals.sealed(self.key, MAIN, (after[0], after[1]), entries))
         async with connection.cursor() as adding:
             await adding.executemany(QUERY["audit_add"], [_values(row) for row in rows])
         return rows[-1]
@@ -83,7 +82,7 @@ class PostgresAudit:
         return [_sealed(*row) for row in reversed(found)]
 
     async def check(self, heads: Mapping[str, Head]) -> Sequence[str]:
-        check, faults = audit.Check(self._ledger.key, heads), list[str]()
+        check, faults = seals.Check(self._ledger.key, heads), list[str]()
         async with (
             apart(self._dialer) as connection,
             connection.transaction(),
@@ -112,23 +111,23 @@ class PostgresAudit:
                 found = list(rows)
                 gone[chain] = found[-1][1]
                 last = cuts.pop(chain, None)
-                cuts[chain] = audit.cut(last, gone[chain], [seal for *_, seal in found])
+                cuts[chain] = seals.cut(last, gone[chain], [seal for *_, seal in found])
             await connection.execute(QUERY["audit_pruning"])
             ends = {"chain": list(gone), "upto": list(gone.values())}
             await connection.execute(QUERY["audit_cut"], ends)
-            return len(old), [audit.checkpoint(at, cuts)]
+            return len(old), [seals.checkpoint(at, cuts)]
 
         return await self._ledger.do(work)
 
 
-async def _cuts(connection: Connection) -> dict[str, Cut]:
+async def _cuts(connection: Connection) -> dict[str, seals.Cut]:
     """What the last checkpoint says. Of chains that have nothing left the latest are kept: their
     process may be there still."""
     cursor = await connection.execute(QUERY["audit_checkpoint"], binary=True)
     found = await cursor.fetchone()
     if found is None:
         return {}
-    cuts = audit.cuts_of(Entry(*found))
+    cuts = seals.cuts_of(Entry(*found))
     cursor = await connection.execute(QUERY["audit_heads"], binary=True)
     alive = {str(chain) for chain, *_ in await cursor.fetchall()}
     empty = [chain for chain in cuts if chain not in alive]

@@ -7,8 +7,8 @@ import secrets
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from hermes.core import audit
 from hermes.core.audit import Entry, Sealed
+from hermes.stores import seals
 from hermes.stores.postgres.arrays import Blobs, Numbers, Texts, Times
 
 NAME_BYTES = 6
@@ -46,13 +46,13 @@ class Chain:
     def begin_again(self) -> None:
         """Under another name, as a process does that starts."""
         self._name = secrets.token_hex(NAME_BYTES)
-        self._last = (0, audit.START)
+        self._last = (0, seals.START)
 
     def sealed(self, entries: Sequence[Sequence[Entry]]) -> Log:
         """The entries of each append of a batch, as they would stand if all of it is written."""
         numbers = [n for n, each in enumerate(entries, start=1) for _ in each]
         flat = [entry for each in entries for entry in each]
-        made = audit.sealed(self._key, self._name, self._last, flat)
+        made = seals.sealed(self._key, self._name, self._last, flat)
         return Log(list(zip(numbers, made, strict=True)), len(entries) > 1)
 
     def grown(self, log: Log) -> None:

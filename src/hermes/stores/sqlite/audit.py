@@ -5,10 +5,9 @@ from itertools import islice
 
 import apsw
 
-from hermes.core import audit
-from hermes.core.audit import Cut, Entry, Head, Sealed
+from hermes.core.audit import Entry, Head, Sealed
 from hermes.core.ids import SessionKey
-from hermes.stores import trusted
+from hermes.stores import seals, trusted
 from hermes.stores.sqlite.reader import Reader, rows
 from hermes.stores.sqlite.writer import Writer
 
@@ -25,7 +24,7 @@ SELECT seq, seal FROM audit
 WHERE seq < coalesce((SELECT min(seq) FROM audit WHERE at >= ?1), ?2) ORDER BY seq LIMIT ?3
 """
 BEYOND = 2**62
-CHECKPOINTS = f"{ROWS} WHERE kind = '{audit.CHECKPOINT}' ORDER BY seq DESC LIMIT 1"
+CHECKPOINTS = f"{ROWS} WHERE kind = '{seals.CHECKPOINT}' ORDER BY seq DESC LIMIT 1"
 
 
 class Chain:
@@ -36,13 +35,13 @@ class Chain:
 
     def write(self, db: apsw.Cursor, entries: Iterable[Entry]) -> None:
         last = rows(db, LAST)
-        seq, seal = last[0] if last else (0, audit.START)
-        for row in audit.sealed(self._key, MAIN, (seq, seal), entries):
+        seq, seal = last[0] if last else (0, seals.START)
+        for row in seals.sealed(self._key, MAIN, (seq, seal), entries):
             each = row.entry
             db.execute(ADD, (row.seq, each.kind, each.at, each.body, row.seal))
 
     def faults(self, found: Iterable[Sealed], heads: Mapping[str, Head]) -> Iterator[str]:
-        return audit.faults(self._key, found, heads)
+        return seals.faults(self._key, found, heads)
 
 
 class SqliteAudit:
@@ -82,16 +81,16 @@ class SqliteAudit:
         if not old:
             return 0
         upto, _ = old[-1]
-        made = audit.cut(_last_cut(db), upto, [seal for _, seal in old])
-        self._chain.write(db, [audit.checkpoint(at, {MAIN: made})])
+        made = seals.cut(_last_cut(db), upto, [seal for _, seal in old])
+        self._chain.write(db, [seals.checkpoint(at, {MAIN: made})])
         db.execute("UPDATE audit_floor SET upto = ?", (upto,))
         db.execute("DELETE FROM audit WHERE seq <= ?", (upto,))
         return len(old)
 
 
-def _last_cut(db: apsw.Cursor) -> Cut | None:
+def _last_cut(db: apsw.Cursor) -> seals.Cut | None:
     found = rows(db, CHECKPOINTS)
-    return audit.cuts_of(_sealed(*found[0]).entry).get(MAIN) if found else None
+    return seals.cuts_of(_sealed(*found[0]).entry).get(MAIN) if found else None
 
 
 def _sealed(seq: int, kind: str, at: float, body: bytes, seal: bytes) -> Sealed:
