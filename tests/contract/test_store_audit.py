@@ -312,6 +312,15 @@ async def test_aud_04_a_forged_checkpoint_hides_nothing(place: Place) -> None:
     assert any("entry 7 was changed" in fault for fault in faults)
 
 
+async def test_aud_04_a_record_may_begin_with_the_checkpoint_of_an_older_cut(store: Store) -> None:
+    await store.audit.write([written(n, at=5.0) for n in range(3)])
+    await store.audit.write([written(3, at=40.0)])
+    await store.audit.prune(10.0, at=50.0)  # its checkpoint stands behind what is young
+    await store.audit.prune(45.0, at=60.0)
+    assert [row.entry.kind for row in await store.audit.entries(limit=9)] == ["checkpoint"] * 2
+    assert await store.audit.check({}) == []
+
+
 @settings(
     max_examples=15,
     deadline=None,

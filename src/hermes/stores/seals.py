@@ -83,7 +83,8 @@ class Check:
         seq, over = (before.seq, before.seal) if before is not None else (0, START)
         if before is None and row.seq > 1:
             self._first[row.chain] = row
-            _, over = _cuts(row.entry).get(row.chain, (0, b""))
+            upto, end = _cuts(row.entry).get(row.chain, (0, b""))
+            over = end if upto == row.seq - 1 else b""  # it may be a checkpoint of an older cut
         elif row.seq != seq + 1:
             yield f"{row.chain}: entries {seq + 1} to {row.seq - 1} are missing"
             over = b""
