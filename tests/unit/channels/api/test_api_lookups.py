@@ -194,7 +194,7 @@ async def test_events_tell_live_what_happens_in_every_session(tmp_path: Path) ->
     assert names[:2] == ["recorded/message_received.1", "recorded/turn_started.1"]
     assert "recorded/model_answered.1" in names
     texts = [str(value["text"]) for name, value in seen if name == "text"]
-    assert "".join(texts) == "You said: hi there"
+    assert "".join(texts) == "You said: hi "  # the event brings the last word
     last = seen[-1][1]
     assert last["session"] == session_key("api", "dm", "work")
     assert last["turn"] == chat.headers["x-hermes-turn-id"]

@@ -52,16 +52,17 @@ async def test_a_question_is_listed_with_what_would_run_and_why(tmp_path: Path) 
         assert (await here.http.get("/v1/approvals")).json() == []
         _, turn = await asked(here)
         [question] = (await here.http.get("/v1/approvals")).json()
-    assert question.pop("asked_at")
+    assert question.pop("asked_at") < question.pop("expires_at")
+    assert len(question.pop("id")) == 32, "nobody guesses it"
+    assert '{"amount":9}' in question.pop("preview")
     assert question == {
-        "id": f"{turn}-1",
         "session": "agent:main:api:dm:work",
         "turn": turn,
         "tool": "pay",
-        "preview": '{"amount":9}',
         "why": "Money leaves the house.",
-        "expires_at": None,
         "state": "pending",
+        "decided_by": "",
+        "decided_at": None,
     }
 
 
