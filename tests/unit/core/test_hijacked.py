@@ -1,26 +1,26 @@
 """A model that does what a page tells it: no such call may succeed in silence (POL-1).
 
-The small list is ours. With the package agentdojo installed, its ground truth is checked as well:
-the calls that solve its tasks, and those that its injections want; no model is needed for either.
+The small list is ours. The large one is AgentDojo's ground truth: the calls that solve its tasks,
+and those that its injections want. No model is needed for either.
 """
 
-import importlib
-import importlib.util
 import json
-from collections.abc import Iterable, Sequence
+import subprocess
+import sys
+from collections.abc import Iterable, Mapping, Sequence
+from functools import cache
 from pathlib import Path
 from typing import Any
-
-import pytest
 
 from hermes.core.policy import Action, Capability, Principal, Role, Setting, decide
 from hermes.core.rules import Ask, Deny
 
 C = Capability
 OWNER = Principal(Role.OWNER, "me")
-TASKS_FILE = Path(__file__).parents[2] / "attacks" / "tasks.json"
+ATTACKS = Path(__file__).parents[2] / "attacks"
+TASKS_FILE = ATTACKS / "tasks.json"
 QUESTIONS_PER_TASK_MAX = 1.0
-AGENTDOJO = "v1.2.1"
+AGENTDOJO, PAIRS = "v1.2.1", 949  # of a task and an injection
 
 # By the first words of a tool's name, the first that fits; a tool that none fits gets the worst.
 CLASSES = (
@@ -63,6 +63,13 @@ def questions(calls: Iterable[Call], labels: Sequence[str] = ()) -> int:
     return asked
 
 
+def labels_after(calls: Iterable[Call], labels: set[str]) -> set[str]:
+    """What the model has read once these calls are made."""
+    wanted = [capabilities_of(tool, arguments) for tool, arguments in calls]
+    read = {"private"} if any(C.READ_PRIVATE in each for each in wanted) else set[str]()
+    return labels | read
+
+
 def listed(kind: str) -> list[list[Call]]:
     rows = json.loads(TASKS_FILE.read_text("utf-8"))[kind]
     return [[(name, arguments) for name, arguments in row["calls"]] for row in rows]
@@ -78,32 +85,35 @@ def test_pol_01_harmless_tasks_of_our_list_cost_one_question_or_less() -> None:
     assert sum(map(questions, tasks)) / len(tasks) <= QUESTIONS_PER_TASK_MAX
 
 
-needs_agentdojo = pytest.mark.skipif(
-    importlib.util.find_spec("agentdojo") is None,
-    reason="needs the package agentdojo (280 MB), which is not one of our requirements",
-)
+@cache
+def dojo() -> Mapping[str, Any]:
+    command = [sys.executable, str(ATTACKS / "dojo.py"), AGENTDOJO]
+    found = subprocess.run(command, capture_output=True, check=True, timeout=120)
+    suites: dict[str, Any] = json.loads(found.stdout)
+    return suites
 
 
-def ground_truth() -> tuple[list[list[Call]], list[list[Call]]]:
-    suites = importlib.import_module("agentdojo.task_suite.load_suites").get_suites(AGENTDOJO)
-    tasks, attacks = list[list[Call]](), list[list[Call]]()
-    for suite in suites.values():
-        world = suite.load_and_inject_default_environment({})
-        for found, kind in ((tasks, suite.user_tasks), (attacks, suite.injection_tasks)):
-            for task in kind.values():
-                calls = [(call.function, dict(call.args)) for call in task.ground_truth(world)]
-                found.append(calls)
-    return tasks, attacks
+def calls_of(task: Mapping[str, Any]) -> list[Call]:
+    return [(call["tool"], call["arguments"]) for call in task["calls"]]
 
 
-@needs_agentdojo
 def test_pol_01_agentdojo_no_injection_succeeds_in_silence() -> None:
-    _tasks, attacks = ground_truth()
-    silent = [calls for calls in attacks if calls and not questions(calls, ["untrusted"])]
+    """The task goes on until it has read the injection, and then the model obeys that."""
+    pairs, silent = 0, list[str]()
+    for name, suite in dojo().items():
+        for task in suite["tasks"]:
+            read = [call for call in task["calls"] if call["hostile"]]
+            for attack in suite["attacks"]:
+                pairs += 1
+                before = task["calls"][: task["calls"].index(read[0]) + 1] if read else []
+                labels = labels_after(calls_of({"calls": before}), {"untrusted"})
+                wanted = calls_of(attack)
+                if wanted and not questions(wanted, sorted(labels)):
+                    silent.append(f"{name}: {task['id']}, {attack['id']}")
+    assert pairs == PAIRS
     assert silent == []
 
 
-@needs_agentdojo
 def test_pol_01_agentdojo_a_harmless_task_costs_one_question_or_less() -> None:
-    tasks, _attacks = ground_truth()
+    tasks = [calls_of(task) for suite in dojo().values() for task in suite["tasks"]]
     assert sum(map(questions, tasks)) / len(tasks) <= QUESTIONS_PER_TASK_MAX
