@@ -25,7 +25,7 @@ def prompts(tmp_path: Path, **agent: object) -> Prompts:
         settings=Settings(agent=AgentSection(**agent)),  # type: ignore[arg-type]
         workdir=str(tmp_path / "work"),
         hints=HINTS,
-        given=lambda: (PromptPart("memory", "The cat is called Tom."),),
+        given=lambda owners: (PromptPart("memory", "The cat is called Tom."),) if owners else (),
         clock=lambda: 1_800_000_000.0,
     )
 
@@ -36,28 +36,33 @@ def session(**facts: str) -> Session:
 
 async def test_a_prompt_is_read_when_the_conversation_begins(tmp_path: Path) -> None:
     made = prompts(tmp_path)
-    before = await made.prompt(session())
+    before = await made.prompt(session(), True)
     assert before.text.startswith("You are Hermes")
     assert "# memory\nThe cat is called Tom.\n" in before.text
     assert "# platform\nOn a phone.\n" in before.text
     assert f'Working directory: "{tmp_path}/work"' in before.text
     assert before.labels == ()
-    assert await made.prompt(session()) == before, "the same bytes"
+    assert await made.prompt(session(), True) == before, "the same bytes"
     (tmp_path / "hermes" / "SOUL.md").write_text("You are Ada.")
     (tmp_path / "work" / "AGENTS.md").write_text("Use tabs.")
-    after = await made.prompt(session())
+    after = await made.prompt(session(), True)
     assert after.text.startswith("You are Ada.\n\n# work\n")
     assert "Use tabs." in after.text
     assert after.labels == ("untrusted",)
+
+
+async def test_what_is_the_owners_is_not_told_where_others_read_along(tmp_path: Path) -> None:
+    made = prompts(tmp_path)
+    assert "Tom" in (await made.prompt(session(), True)).text
+    assert "Tom" not in (await made.prompt(session(), False)).text
 
 
 async def test_what_the_session_remembers_counts(tmp_path: Path) -> None:
     made = prompts(tmp_path, personalities={"butler": "Very well."}, trusted_dirs=("~/own",))
     (tmp_path / "own").mkdir()
     (tmp_path / "own" / "AGENTS.md").write_text("Use tabs.")
-    prompt = await made.prompt(
-        session(personality="butler", workdir=f"{tmp_path}/own", instructions="In French.")
-    )
+    here = session(personality="butler", workdir=f"{tmp_path}/own", instructions="In French.")
+    prompt = await made.prompt(here, True)
     assert "# personality\nVery well.\n" in prompt.text
     assert "Use tabs." in prompt.text
     assert prompt.labels == ()
@@ -68,7 +73,7 @@ async def test_the_chat_that_is_answered_says_what_can_be_shown(tmp_path: Path) 
     address = Address(platform="local", chat="main")
     turn = Turn(id=TurnId("t"), address=address, epoch=1, started_at=1.0, first=1)
     lane = Session(key=session_key("background", "dm", "1"), phase=Running(turn))
-    assert "In a terminal." in (await prompts(tmp_path).prompt(lane)).text
+    assert "In a terminal." in (await prompts(tmp_path).prompt(lane, True)).text
 
 
 def test_an_unknown_platform_has_no_hints(tmp_path: Path) -> None:

@@ -12,7 +12,7 @@ from hermes.cli.main import _ROUTES
 
 DOCS = Path(__file__).parents[3] / "docs" / "COMMANDS.md"
 ROW = re.compile(r"^\| `hermes ([a-z ]+)` \| ([^|]*?) ?\| (.+) \|$", re.M)
-LATER = ("setup", "model", "tools", "cron", "pairing", "update")
+LATER = ("cron", "mcp", "batch", "update")
 
 
 def options(command: grammar.Command[Namespace]) -> set[str]:
