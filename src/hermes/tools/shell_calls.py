@@ -2,19 +2,25 @@
 
 import re
 from collections.abc import Callable, Mapping, Sequence
+from itertools import takewhile
 
 from hermes.tools import shell_programs as programs
 from hermes.tools import shell_readers as readers
 from hermes.tools.shell_effect import git_only_reads
 from hermes.tools.shell_options import Given, given_to
-from hermes.tools.shell_paths import is_trap
+from hermes.tools.shell_paths import is_temporary, is_trap, may_be_private
 from hermes.tools.shell_reach import Reach, short
 from hermes.tools.shell_texts import judge_awk, judge_jq, judge_listing, judge_sed
 from hermes.tools.shell_words import HOLE, Call, Word
 
 PS_WORDS = re.compile(r"[aux]+w*|\d+")
+VERIFIES = re.compile(r"%G|%\(signature")
 NO_FORMAT = "printf: its format is only known when it runs"
 FOUND = Word(shape="./found")  # stands for a file that find will find
+# With one of these find prints more than the names of what it has found.
+SAYS_MORE = frozenset({"-printf", "-ls", "-exec"})
+# Options with which `git ls-files` prints names of files and nothing else.
+ONLY_NAMES = re.compile(r"-[zcmod]+|--(?:cached|modified|others|deleted|exclude-standard)|[^-].*")
 TEXT_TOOLS: Mapping[str, Callable[[Call, Reach], None]] = {
     "awk": judge_awk,
     "gawk": judge_awk,
@@ -151,6 +157,8 @@ class Calls:
             self._reasons.ask(f"{name}: the option {short(option)} is not known to be harmless")
         for kind, word in given.values:
             self._reach.path(kind, word, name)
+            if may_be_private(word.shape):
+                self._reasons.ask(f"{name}: {short(word.shape)} is a name for keys or secrets")
 
     def _carry(self, call: Call) -> None:
         program = programs.CARRIERS[call.name]
@@ -162,6 +170,8 @@ class Calls:
         self._reach.path("write", target, call.name)
         if not sources or any(word.may_be_option for word in given.operands):
             self._reasons.ask(f"{call.name}: it is not clear what goes where")
+        if call.name == "mv" and is_temporary(target.shape, self._reach.place):
+            self._reasons.ask("mv: temporary files are gone with the command")
         deep = bool(given.options & programs.RECURSIVE)
         ends = {word.shape.rstrip("/").rpartition("/")[2] for word in sources}
         if any(
@@ -187,11 +197,11 @@ class Calls:
             self._reasons.ask("a test of what is only known when it runs")
 
     def _find(self, call: Call) -> None:
-        roots, waiting = list[Word](), list(call.words)
+        waiting = list(call.words)
         while waiting and waiting[0].text in ("-H", "-L", "-P"):
             waiting.pop(0)
-        while waiting and not waiting[0].shape.startswith(("-", "(", "!", HOLE)):
-            roots.append(waiting.pop(0))
+        roots = _roots(waiting)
+        del waiting[: len(roots)]
         for root in roots:
             self._reach.path("names", root, "find")
             if root.may_be_option:
@@ -201,22 +211,25 @@ class Calls:
             if word.text in programs.FIND_WITH_VALUE and waiting:
                 self._reach.path(programs.FIND_WITH_VALUE[word.text], waiting.pop(0), "find")
             elif word.text == "-exec":
-                waiting = self._find_runs(waiting, roots)
+                waiting = self._find_runs(waiting, roots, call)
             elif word.text not in programs.FIND_ALONE:
                 self._reasons.ask(f"find: {short(word.shape)} is not known to be harmless")
 
-    def _find_runs(self, words: list[Word], roots: Sequence[Word]) -> list[Word]:
+    def _find_runs(self, words: list[Word], roots: Sequence[Word], by: Call) -> list[Word]:
         """`-exec PROGRAM … {} ;` is that program with the files that were found."""
         ends = [n for n, word in enumerate(words) if word.text in (";", "+")]
         if not ends or not words or words[0].text is None:
             self._reasons.ask("find: what it would run is only known when it runs")
             return []
         inner = words[1 : ends[0]]
-        self._given_on(words[0].text, [FOUND if w.text == "{}" else w for w in inner], roots)
+        found = [FOUND if word.text == "{}" else word for word in inner]
+        self._given_on(words[0].text, found, roots, by)
         return words[ends[0] + 1 :]
 
-    def _given_on(self, name: str, words: Sequence[Word], roots: Sequence[Word]) -> None:
+    def _given_on(self, name: str, words: Sequence[Word], roots: Sequence[Word], by: Call) -> None:
         """To a program that does nothing but read, whatever its words; and only what is ours."""
+        if any(may_be_private(word.shape) for word in by.words):
+            self._reasons.ask("what has a name for keys or secrets would be opened")
         program = programs.PROGRAMS.get(name)
         fit = program is not None and program.loose and program.operands != "write"
         if not fit or any("{}" in word.shape for word in words):
@@ -233,13 +246,12 @@ class Calls:
                 waiting.pop(0)
             elif option not in programs.XARGS_ALONE and not re.fullmatch(r"-[nLP]\d+", option):
                 self._reasons.ask(f"xargs: the option {option} is not known to be harmless")
-        if before is None or before.name != "find" or not waiting or waiting[0].text is None:
+        roots = _names_below(before) if before is not None else None
+        if before is None or roots is None or not waiting or waiting[0].text is None:
             self._unknown(call, "xargs runs what it is given")
             return
-        outside = [word for word in before.words if not word.shape.startswith("-")]
-        roots = outside[:1] if outside and before.words[0] is outside[0] else [Word(shape=".")]
         name, words = waiting[0].text, waiting[1:]
-        self._given_on(name, [*words, FOUND], roots)
+        self._given_on(name, [*words, FOUND], roots, before)
 
     def _git(self, call: Call) -> None:
         literal = call.literal
@@ -256,6 +268,25 @@ class Calls:
                     self._reasons.ask(f"git: the option {short(word)} is not known to be harmless")
             elif word.startswith(("/", "~")) or ".." in word.split("/"):
                 self._reach.path("read", Word(shape=word), "git")
+            if VERIFIES.search(word):
+                self._reasons.ask("git: to show a signature it runs a program")
+
+
+def _roots(words: Sequence[Word]) -> list[Word]:
+    """Where find begins: the words before its first test."""
+    return list(takewhile(lambda w: not w.shape.startswith(("-", "(", "!", HOLE)), words))
+
+
+def _names_below(before: Call) -> list[Word] | None:
+    """The folders in which lies everything that it names; None when it may print other words."""
+    words = [word.text for word in before.words]
+    if before.name == "git" and words[:1] == ["ls-files"]:
+        plain = all(word is not None and ONLY_NAMES.fullmatch(word) for word in words[1:])
+        return [Word(shape=".")] if plain else None
+    if before.name != "find" or SAYS_MORE & set(words):
+        return None
+    begin = next((n for n, text in enumerate(words) if text not in ("-H", "-L", "-P")), 0)
+    return _roots(before.words[begin:]) or [Word(shape=".")]
 
 
 def _gives_host_away(words: Sequence[str]) -> bool:

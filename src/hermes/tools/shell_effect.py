@@ -281,6 +281,8 @@ def git_only_reads(words: Sequence[str]) -> bool:
         rest.pop(0)
     if not rest or rest[0] not in known.GIT:
         return False
+    if rest[0] == "config" and len(rest) == 2 and re.fullmatch(known.CONFIG_NAME, rest[1]):
+        return True
     subcommand, rest = known.GIT[rest[0]], rest[1:]
     while rest and rest[0] in known.GIT_SKIPPED:
         rest.pop(0)

@@ -143,6 +143,18 @@ def _is_private(full: str) -> bool:
     return PRIVATE_FILE.fullmatch(name) is not None and EXAMPLE_FILE.fullmatch(name) is None
 
 
+def may_be_private(pattern: str) -> bool:
+    """A name or pattern that spells the end of a private file's name."""
+    name = posixpath.basename(pattern)
+    bare = re.sub(r"[*?]+", "x", name) if not name.startswith(".env") else ".env"
+    return _is_private(bare) and EXAMPLE_FILE.fullmatch(name) is None
+
+
+def is_temporary(path: str, place: Place) -> bool:
+    full = posixpath.normpath(path)
+    return any(is_beneath(full, root) for root in TEMPORARY) and not is_beneath(full, place.root)
+
+
 def _is_dotted_home(full: str, place: Place) -> bool:
     """A hidden file of a home directory that is the workspace besides."""
     return place.root == place.home and full[len(place.root) :].startswith("/.")

@@ -111,7 +111,8 @@ _TABLE = f"""
         --suppress-common-lines --text --unified? --width=data
     cmp read/2 -bls -n=data -i=data --print-bytes --quiet --silent --verbose --bytes=data
         --ignore-initial=data
-    {_SUMS} read~ -btz --binary --text --tag --zero
+    {_SUMS} read~ -bctz --binary --check --ignore-missing --quiet --status --strict --text --tag
+        --zero
     stat names~ -fLt -c=data --dereference --file-system --format=data --printf=data --terse
     file read -bihLNprsv0 -F=data --brief --mime --mime-type --mime-encoding --dereference
         --no-dereference --raw
@@ -124,6 +125,14 @@ _TABLE = f"""
     whoami,logname,arch,users data/0
     tty data/0 -s
     who data/0 -abdHlmpqrstTuw
+    w data/0 -fhiosu
+    last,lastlog data/0 -aFiRwx -n=data
+    mount data/0 -l
+    ifconfig data/0 -as
+    ss data/0 -046aeHilmnoOprstuwxZ --all --listening --numeric --processes --tcp --udp --unix
+    netstat data/0 -46aeglnoprstuvwW --all --listening --numeric --programs --tcp --udp
+    top data/0 -bcHiSs -n=data -d=data -o=data -p=data -u=data -w=data
+    bc read -ilqsw --mathlib --quiet
     id data~ -aGgnruzZ --group --groups --name --real --user
     groups data~
     uptime data/0 -ps --pretty --since
@@ -217,6 +226,7 @@ GIT_LONG = frozenset(
     --ignore-case --ignore-space-change --ignored --inter-hunk-context --invert-grep --is-ancestor
     --is-inside-work-tree --left-right --line-number --list --local --long --max-count --max-depth
     --merge-base --merged --merges --message --minimal --modified --name-only --name-status
+    --no-commit-id
     --no-abbrev --no-abbrev-commit --no-color --no-contains --no-decorate --no-ext-diff
     --no-merged --no-merges --no-patch --no-prefix --no-renames --no-textconv --no-walk --not
     --numbered --numstat --oneline --one-file-system --only-matching --ours --others --parents

@@ -11,6 +11,7 @@ from hermes.tools.shell_paths import (
     Zone,
     absolute,
     is_trap,
+    may_be_private,
     moved,
     names_secret,
     worst_zone,
@@ -109,7 +110,7 @@ class Reach:
             if any(part.startswith(".") for part in parts[first:]):
                 return False
             stem = "/".join(parts[:first]) or ("/" if path.startswith("/") else ".")
-            if stem == "/" or kind == "write":
+            if stem == "/" or kind == "write" or (kind == "read" and may_be_private(path)):
                 return False
             self.refuse_secret(Word(shape=path.replace("*", "")))
             path = stem

@@ -77,28 +77,39 @@ READERS: dict[str, Reader] = dict.fromkeys(_LOOSE, ANY) | {
 
 # Programs that run code, or anything at all, unless they are only asked for their version.
 _VERSIONED = _words("""
-    bash bun cargo clang cmake deno docker g++ gcc gh git go helm java javac kubectl make mypy node
-    npm npx perl php pip pip3 pnpm podman poetry psql pytest python python3 rg ruby ruff rustc sh
-    sqlite3 terraform uv yarn zsh
+    aws bash bat black bun cargo clang cmake curl deno docker eslint fd g++ gcc gdb gh git go helm
+    java javac kubectl ld less make mypy mysql ninja node npm npx nvim openssl perl php pip pip3
+    pipx pnpm podman poetry prettier psql pytest python python3 R rg rsync ruby ruff rustc sh
+    sqlite3 ssh tar terraform tmux tsc uv vim wget yarn yq zip zsh
 """)
 VERSIONS: dict[str, frozenset[str]] = {name: frozenset({"--version"}) for name in _VERSIONED} | {
     name: frozenset({"--version", *more.split()})
     for name, more in {
         "cargo": "-V",
-        "docker": "-v",
+        "docker": "-v version",
+        "ffmpeg": "-version",
+        "ffprobe": "-version",
         "go": "version",
+        "helm": "version",
         "java": "-version",
         "javac": "-version",
         "make": "-v",
+        "lsb_release": "-a -d -c -r -i",
         "node": "-v",
         "npm": "-v",
+        "openssl": "version",
         "perl": "-v",
         "php": "-v",
         "pip": "-V",
         "pip3": "-V",
         "python": "-V",
         "python3": "-V",
+        "ruby": "-v",
         "rustc": "-V",
+        "ssh": "-V",
+        "terraform": "version",
+        "tmux": "-V",
+        "tsc": "-v",
         "yarn": "-v",
     }.items()
 }
@@ -123,9 +134,9 @@ class GitReader(Struct, frozen=True, kw_only=True):
 
 
 _GIT_LOOKS = _words("""
-    blame cherry count-objects describe diff diff-index diff-tree for-each-ref log ls-files ls-tree
-    merge-base name-rev range-diff rev-list rev-parse shortlog show show-ref status version
-    whatchanged
+    blame check-ignore cherry count-objects describe diff diff-index diff-tree for-each-ref log
+    ls-files ls-tree merge-base name-rev range-diff rev-list rev-parse shortlog show show-ref status
+    version whatchanged
 """)
 _BRANCH_WRITES = _words("""
     -d -D --delete -m -M --move -c -C --copy -f --force -u --set-upstream-to --unset-upstream
@@ -133,6 +144,7 @@ _BRANCH_WRITES = _words("""
 """)
 _BRANCH_LISTS = _words("--list --contains --no-contains --merged --no-merged --points-at")
 _TAG_WRITES = _words("-a -s -d --delete -f --force -m -F -u -e --edit --create-reflog")
+CONFIG_NAME = r"[A-Za-z][\w-]*\.[\w./:-]+"  # alone, it is asked for its value
 _CONFIG_READS = _words("--get --get-all --get-regexp --list -l")
 
 GIT: dict[str, GitReader] = dict.fromkeys(_GIT_LOOKS, GitReader()) | {

@@ -12,6 +12,9 @@ _SED_FLAGS = re.compile(r"[gpIi0-9]*")
 _AWK_DANGER = re.compile(
     r"[|>@]|\b(?:system|getline|close|fflush|ENVIRON|ARGV|ARGC|PROCINFO|include|load)\b"
 )
+# A condition without texts, patterns and calls: there > and || only compare.
+_AWK_CONDITION = re.compile(r"[\w$ ().<>=!&|+*%\[\],-]*")
+_AWK_PIPE = re.compile(r"(?<![|])[|](?![|])")
 _AWK_PLAIN = re.compile(r"[\x20-\x7e\n\t]*")
 _JQ_DANGER = re.compile(
     r"\b(?:import|include|env|input_filename|stderr|modulemeta|halt_error|repeat|until|while)\b|\$(?:ENV|__)"
@@ -74,6 +77,9 @@ def _holds(text: str, at: int, mark: str) -> bool:
 def awk_only_computes(program: str) -> bool:
     """No pipe, no redirection, no way to another program, file or the environment."""
     plain = len(program) <= SCRIPT_CHARS_MAX and _AWK_PLAIN.fullmatch(program) is not None
+    condition, brace, rest = program.partition("{")
+    if _AWK_CONDITION.fullmatch(condition) and not _AWK_PIPE.search(condition):
+        program = re.sub(r"[>|]", " ", condition) + brace + rest
     return plain and _AWK_DANGER.search(program) is None
 
 

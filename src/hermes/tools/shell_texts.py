@@ -59,6 +59,8 @@ def judge_jq(call: Call, reach: Reach) -> None:
             continue
         if word.text in ("--arg", "--argjson") and len(waiting) > 1:
             del waiting[:2]
+        elif word.text == "--indent" and waiting:
+            waiting.pop(0)
         elif word.may_be_option:
             reach.reasons.ask(f"jq: {short(word.shape)} is not known to be harmless")
         elif filtered:
@@ -72,8 +74,10 @@ def judge_jq(call: Call, reach: Reach) -> None:
 def judge_listing(call: Call, reach: Reach) -> None:
     """An archive's table of contents."""
     option = call.words[0].text or "" if call.words else ""
-    lists = TAR_LISTS.fullmatch(option) is not None if call.name == "tar" else option == "-l"
-    if not lists or len(call.words) != 2 or call.words[1].may_be_option:
+    tar = call.name == "tar"
+    lists = TAR_LISTS.fullmatch(option) is not None if tar else option in ("-l", "-v")
+    remote = tar and ":" in call.words[-1].shape  # tar asks another machine for HOST:FILE
+    if not lists or remote or len(call.words) != 2 or call.words[1].may_be_option:
         reach.reasons.ask(f"{call.name} is only known to be harmless when it lists")
         for word in call.words:
             reach.refuse_secret(word)

@@ -26,6 +26,9 @@ PLAIN_NAME = re.compile(r"[A-Za-z0-9_.+:-]+", re.ASCII)
 SEPARATORS = frozenset({"\n", *known.SEPARATORS})
 DESCRIPTORS = frozenset({"0", "1", "2"})
 WRITES = frozenset({">", ">>", "&>", "&>>"})
+ARITHMETIC = re.compile(r"\$\(\([0-9 +*/%()-]+\)\)")
+NO_FIELDS = b"IFS="  # what `read` splits lines at; empty, it keeps them whole
+EXPANDED = re.compile(rb"[$`\\]")  # a shell acts on these in text without quotes
 REDIRECTS = frozenset({"file_redirect", "herestring_redirect", "heredoc_redirect"})
 NO_WORD = Word(shape=HOLE)
 
@@ -166,7 +169,8 @@ class _Walk:
 
     def _while(self, node: Node, depth: int) -> None:
         condition = next((child for child in node.named_children), None)
-        reads = condition is not None and text_of(condition).split()[:1] == ["read"]
+        words = text_of(condition).removeprefix("IFS= ").split() if condition is not None else []
+        reads = words[:1] == ["read"]
         if not reads:
             self.reasons.ask("a loop without an end in sight")
         self.reach.loops += 1
@@ -215,13 +219,17 @@ class _Walk:
             self.reasons.ask(f"the redirection {kind} is not judged here")
 
     def _heredoc(self, node: Node, depth: int) -> None:
-        """Text that stands in the command itself, and what follows it on the same line."""
+        """Text that stands in the command itself, and what follows it on the same line. The
+        parser does not see all that a shell expands in it, so its letters decide."""
+        bare = True
         for child in node.children:
             match child.type:
-                case "<<" | "<<-" | "heredoc_start" | "heredoc_end" | "heredoc_content":
+                case "heredoc_start":
+                    bare = not any(quote in raw_of(child) for quote in (b"'", b'"', b"\\"))
+                case "<<" | "<<-" | "heredoc_end" | "heredoc_content":
                     pass
                 case "heredoc_body":
-                    if any(part.type != "heredoc_content" for part in child.named_children):
+                    if bare and EXPANDED.search(raw_of(child)):
                         self.reasons.ask("text in it is only known when it runs")
                 case kind if kind in REDIRECTS:
                     self._redirect(child, depth + 1)
@@ -232,7 +240,7 @@ class _Walk:
                         self.reasons.ask("text in it that is not judged here")
 
     def _command(self, node: Node, depth: int, before: Call | None = None) -> Call | None:
-        name, spelled, words = "", "", list[Word]()
+        name, spelled, words, sets = "", "", list[Word](), list[Node]()
         for child in node.children:
             if child.type == "command_name":
                 name = spelled = text_of(child)
@@ -244,9 +252,12 @@ class _Walk:
             elif not child.is_named:
                 self.reasons.ask(f"{child.type} is not judged here")
             elif child.type == "variable_assignment":
-                self.statement(child, depth + 1)
+                sets.append(child)
             else:
                 words.append(self.word(child, depth + 1))
+        for child in sets:
+            if name != "read" or raw_of(child) != NO_FIELDS:
+                self.statement(child, depth + 1)
         call = Call(name=name, words=tuple(words), spelled=spelled)
         self.calls.judge(call, before)
         return call
@@ -270,6 +281,8 @@ class _Walk:
                 return Word(shape="{}")
             case "string" | "concatenation":
                 return self._joined(node, depth)
+            case "arithmetic_expansion" if ARITHMETIC.fullmatch(text_of(node)):
+                return Word(shape=HOLE, quoted=quoted)
             case kind:
                 self.reasons.ask(f"{kind.replace('_', ' ')} is not judged here")
                 return NO_WORD
