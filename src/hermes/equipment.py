@@ -70,6 +70,7 @@ def equipment(
         home=str(Path.home()),
         guarded=(str(home.absolute()),),
         timeout_s=settings.terminal.timeout_s,
+        vouch=shelf.vouch,
     )
     tools = (*tools, web_extract_tool(Fetcher(Rules(openings(settings.network.allow)))))
     if settings.memory.enabled:

@@ -18,6 +18,7 @@ from hermes.core.events import MessageReceived
 from hermes.core.ids import MessageId
 from hermes.core.messages import Reply
 from hermes.core.people import Role
+from hermes.core.policy import UNTRUSTED
 from hermes.core.rules import Busy
 from hermes.core.session import ref
 from hermes.views.skills import Proposal, SkillShelf
@@ -133,8 +134,10 @@ def _skills(shelf: SkillShelf, order: Order) -> Obeyed:
 
 
 def _run(shelf: SkillShelf, order: Order, name: str, text: str) -> Obeyed:
-    """Raises Rejected, with a sentence for the person."""
-    instructions = shelf.text(name)
+    """Raises Rejected, with a sentence for the person. A stranger's skill stays a stranger's
+    words, also when the owner asks for it."""
+    instructions, source = shelf.read(name)
+    foreign = (UNTRUSTED,) if source == "installed" else ()
     shelf.used(name, ref(order.inbound))
     asked = f"Use the skill {name}: {text}" if text else f"Use the skill {name}."
     said = replace(
@@ -142,6 +145,7 @@ def _run(shelf: SkillShelf, order: Order, name: str, text: str) -> Obeyed:
         id=MessageId(f"{order.inbound.id}/skill"),
         text=f"{asked}\n\n<skill name={name!r}>\n{instructions.strip()}\n</skill>",
         before=(),
+        labels=(*order.inbound.labels, *foreign),
     )
     return Obeyed(events=(MessageReceived(said, order.session.id),))
 

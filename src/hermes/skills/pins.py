@@ -6,6 +6,7 @@ first, so at any instant either the old version is in force or the new one, and 
 
 import fcntl
 import os
+import re
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager, suppress
 from pathlib import Path
@@ -25,6 +26,7 @@ GUARD = ".guard"
 BYTES_MAX = 4_000_000
 PAST_MAX = 20  # versions that an undo can go back
 
+STORED = re.compile(rf"/{re.escape(STORE)}/([0-9a-f]{{64}})/([a-z0-9-]+)")
 PinnedSource = Literal["installed", "agent"]
 
 
@@ -161,6 +163,18 @@ class Pins:
                 f"audit. To use what you approved, install it again"
             )
         return tree
+
+    def vouch(self, command: str) -> None:
+        """Raises Rejected where a command names files of a skill that are not those in force."""
+        named = set(STORED.findall(command))
+        lock = self.read() if named else Lock()
+        in_force = {
+            (p.now.sha256, n) for pins in (lock.installed, lock.agent) for n, p in pins.items()
+        }
+        for digest, name in named:
+            if (digest, name) not in in_force:
+                raise Rejected(f"this version of {name} is not approved; nothing of it is run")
+            self.tree(name, digest)
 
     def sweep(self, wanted: frozenset[str]) -> None:
         """Remove trees that neither the lock nor a proposal names. Inside `changing` only."""

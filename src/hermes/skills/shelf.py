@@ -63,6 +63,7 @@ class Shelf:
         self._clock = clock
         self._disabled = frozenset(disabled)
         self._pins = Pins(folder)
+        self.vouch = self._pins.vouch
         self._sources = Sources(folder, self._pins, builtin)
         self._uses = UseCounter(folder)
         self.intake = Intake(
@@ -105,7 +106,6 @@ class Shelf:
         return self.read(name, file)[0]
 
     def read(self, name: str, file: str = "") -> tuple[str, SkillSource]:
-        """With the word on who wrote it."""
         place, loaded = self._usable(name)
         if file and file != FILE:
             return _one_file(place, loaded.tree, file), place.source

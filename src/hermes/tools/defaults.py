@@ -1,6 +1,6 @@
 """The tools that every agent has."""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 
 from hermes.core.ports import Tool
 from hermes.tools.files import read_file_tool, write_file_tool
@@ -24,12 +24,13 @@ def default_tools(
     home: str,
     guarded: Sequence[str] = (),
     timeout_s: float = TIMEOUT_S,
+    vouch: Callable[[str], None] = lambda _command: None,
 ) -> tuple[Tool, ...]:
     """Their order is part of the prompt's prefix. All paths are absolute; no tool may open what is
     below one that is guarded, but for a gateway's own workspace there."""
     places = places_of(workdir, home, tuple(guarded))
     return (
-        terminal_tool(terminal, places, timeout_s=timeout_s),
+        terminal_tool(terminal, places, timeout_s=timeout_s, vouch=vouch),
         process_tool(terminal),
         read_file_tool(places, terminal),
         write_file_tool(places),

@@ -82,6 +82,8 @@ TRAPS = frozenset(
         *("node_modules", "autoload", "crontab", "cron.d", "systemd", "autostart"),
     }
 )
+# Files of a skill that counts, within our own: a box shows them, so a command may name them.
+SKILL_FILE = re.compile(r"/skills/(?:\.store/[0-9a-f]{64}/)?[a-z0-9][a-z0-9-]*(?:/.+)?", re.ASCII)
 _TRAPS_FOLDED = frozenset(name.casefold() for name in TRAPS)
 _SECRETS_FOLDED = frozenset(name.casefold() for name in SECRET_NAMES)
 
@@ -91,6 +93,8 @@ def zone_of(path: str, place: Place, cwd: str) -> Zone:
     if len(path) > PATH_CHARS_MAX:
         return Zone.ELSEWHERE
     full = absolute(path, cwd)
+    if is_skill(full, place):
+        return Zone.ELSEWHERE
     if names_secret(_inner(full, place)):
         return Zone.SECRET
     nearest = max(
@@ -122,6 +126,15 @@ def absolute(path: str, cwd: str) -> str:
 def names_secret(path: str) -> bool:
     """One of its components is the name of something secret, wherever it is."""
     return any(part.casefold() in _SECRETS_FOLDED for part in re.split(r"[/\x00]", path))
+
+
+def is_skill(full: str, place: Place) -> bool:
+    """Of an absolute, normalised path."""
+    for guarded in place.guarded:
+        inner = full.removeprefix(guarded) if is_beneath(full, guarded) else ""
+        if SKILL_FILE.fullmatch(inner) and not names_secret(inner):
+            return True
+    return False
 
 
 def is_trap(path: str, place: Place, cwd: str) -> bool:

@@ -10,6 +10,7 @@ from hermes.tools.shell_paths import (
     Place,
     Zone,
     absolute,
+    is_skill,
     is_trap,
     may_be_private,
     moved,
@@ -78,6 +79,10 @@ class Reach:
 
     def refuse_secret(self, word: Word) -> None:
         shape = word.shape
+        if word.text is not None and any(
+            is_skill(absolute(shape, cwd), self.place) for cwd in self.cwds
+        ):
+            return
         if names_secret(shape) or shape.startswith(("/proc/" + HOLE, "/dev/" + HOLE)):
             self.reasons.refuse("it names a place of keys or secrets")
         elif word.text is not None and "/" in shape:

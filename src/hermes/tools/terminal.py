@@ -2,13 +2,13 @@
 
 import asyncio
 import re
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from pathlib import Path
 
 from msgspec import Struct
 from msgspec.structs import replace
 
-from hermes.core.errors import ToolFailed
+from hermes.core.errors import Rejected, ToolFailed
 from hermes.core.messages import Effect, Outcome
 from hermes.core.policy import Capability, Finding
 from hermes.core.ports import Bench, Presented, Tool, ToolResult, ToolSpec
@@ -83,8 +83,11 @@ def terminal_effect(arguments: TerminalArguments) -> Effect:
     return Effect.EFFECT if arguments.background else effect_of_command(arguments.command)
 
 
-def terminal_tool(terminal: Terminal, places: Places, *, timeout_s: float) -> Tool:
-    shell = _Shell(terminal, places, timeout_s)
+def terminal_tool(
+    terminal: Terminal, places: Places, *, timeout_s: float, vouch: Callable[[str], None]
+) -> Tool:
+    """`vouch` raises Rejected for a command that would run what nobody has approved."""
+    shell = _Shell(terminal, places, timeout_s, vouch)
     return Tool(
         spec=ToolSpec(
             name="terminal", description=DESCRIPTION, parameters=PARAMETERS % round(timeout_s)
@@ -124,7 +127,10 @@ def _place(places: Places, given: TerminalArguments, facts: Mapping[str, str]) -
 
 
 class _Shell:
-    def __init__(self, terminal: Terminal, places: Places, timeout_s: float) -> None:
+    def __init__(
+        self, terminal: Terminal, places: Places, timeout_s: float, vouch: Callable[[str], None]
+    ) -> None:
+        self._vouch = vouch
         self._terminal = terminal
         self._places = places
         self._timeout_s = timeout_s
@@ -144,7 +150,7 @@ class _Shell:
             timeout_s=None if background else arguments.timeout or self._timeout_s,
             background=background,
         )
-        seen = await self._terminal.launch(launch)
+        seen = await self._launched(launch)
         if isinstance(seen.state, Lost) and terminal_effect(arguments) is not Effect.EFFECT:
             await self._terminal.forget(launch.id)
             seen = await self._terminal.launch(launch)
@@ -155,11 +161,18 @@ class _Shell:
         is still open, so this is its first run. Nothing known, or lost: nobody can say."""
         seen = await self._terminal.look(bench.call.id)
         if seen is not None and isinstance(seen.state, Pending):
-            seen = await self._terminal.launch(seen.launch)
+            seen = await self._launched(seen.launch)
         if seen is None:
             return None
         result = await self._result(bench, seen, "")
         return None if result.outcome is Outcome.UNKNOWN else result
+
+    async def _launched(self, launch: Launch) -> Sighting:
+        try:
+            await asyncio.to_thread(self._vouch, launch.command)
+        except Rejected as refused:
+            raise ToolFailed(f"{refused}. Nothing was run.") from refused
+        return await self._terminal.launch(launch)
 
     async def stop(self, bench: Bench) -> None:
         await self._terminal.stop(bench.call.id, "stopped")

@@ -145,6 +145,9 @@ class SkillShelf(Protocol):
     def text(self, name: str, file: str = "") -> str:
         """For the model: the instructions of a skill that can be used now, or one of its files."""
 
+    def read(self, name: str, file: str = "") -> tuple[str, SkillSource]:
+        """The same, with the word on who wrote it."""
+
     def used(self, name: str, by: str) -> None:
         """Count it, once for each `by`."""
 

@@ -76,3 +76,20 @@ def test_pol_11_our_own_files_are_not_for_commands(home: Path) -> None:
     check(home, console, "--json", f"cat {home}/config.yaml", f"touch {home}/config.yaml")
     rows = [json.loads(line) for line in console.stdout.getvalue().splitlines()]
     assert [row["verdict"] for row in rows] == ["deny", "deny"]
+
+
+def test_pol_11_of_our_own_files_a_command_may_name_those_of_skills(home: Path) -> None:
+    console, stored = stage(), f"{home}/skills/.store/{'a' * 64}/waters"
+    verdicts = {
+        f"bash {stored}/scripts/run.sh": "ask",
+        f"cat {home}/skills/mine/references/list.md": "ask",
+        f"cat {stored}/../../../../.env": "deny",
+        f"cat {home}/skills/../.env": "deny",
+        f"cat {home}/skills/lock.json": "deny",
+        f"cat {home}/skills/.quarantine/x/SKILL.md": "deny",
+        f"cat {home}/skills/mine/.ssh/id_rsa": "deny",
+        f"touch {home}/skills/mine/SKILL.md": "ask",
+    }
+    check(home, console, "--json", *verdicts)
+    rows = [json.loads(line) for line in console.stdout.getvalue().splitlines()]
+    assert {row["command"]: row["verdict"] for row in rows} == verdicts

@@ -81,6 +81,17 @@ async def test_a_skill_becomes_a_message_of_the_same_person(skilled: SkilledTown
     assert [r.uses for r in skilled.shelf.rows()] == [1]
 
 
+async def test_sup_01_the_words_of_an_installed_skill_are_not_those_of_who_asks_for_it(
+    skilled: SkilledTown,
+) -> None:
+    chat = await skilled.chat()
+    assert skilled.workshop is not None
+    skilled.workshop.install("theirs")
+    await chat.say("/theirs now")
+    assert chat.session.view.labels == ("untrusted",)
+    assert chat.turn.words == ""
+
+
 async def test_without_words_and_with_an_underscore_it_is_the_same(skilled: SkilledTown) -> None:
     chat = await skilled.chat()
     await chat.say("/daily_brief")

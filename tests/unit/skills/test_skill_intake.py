@@ -98,7 +98,7 @@ TRICKS = {
 
 
 @pytest.mark.parametrize("trick", TRICKS)
-def test_sup3_an_archive_cannot_reach_out_of_its_place(workshop: Workshop, trick: str) -> None:
+def test_sup_03_an_archive_cannot_reach_out_of_its_place(workshop: Workshop, trick: str) -> None:
     archive = tarred(
         workshop.made / "a.tar.gz", (member("good/SKILL.md"), GOOD), (TRICKS[trick], b"x")
     )
@@ -108,7 +108,7 @@ def test_sup3_an_archive_cannot_reach_out_of_its_place(workshop: Workshop, trick
     assert not (workshop.home / ".store").exists()
 
 
-def test_sup3_links_in_a_zip_and_unusual_packing_are_refused(workshop: Workshop) -> None:
+def test_sup_03_links_in_a_zip_and_unusual_packing_are_refused(workshop: Workshop) -> None:
     place = workshop.made / "a.zip"
     with zipfile.ZipFile(place, "w") as archive:
         archive.writestr("good/SKILL.md", skill_md())
@@ -124,7 +124,7 @@ def test_sup3_links_in_a_zip_and_unusual_packing_are_refused(workshop: Workshop)
 
 
 @pytest.mark.parametrize("kind", ["zip", "w:gz", "w:xz", "w:bz2"])
-def test_sup3_a_bomb_is_stopped_early(workshop: Workshop, kind: str) -> None:
+def test_sup_03_a_bomb_is_stopped_early(workshop: Workshop, kind: str) -> None:
     zeros, place = bytes(30_000_000), workshop.made / "bomb"
     if kind == "zip":
         with zipfile.ZipFile(place, "w", zipfile.ZIP_DEFLATED) as archive:
@@ -140,14 +140,14 @@ def test_sup3_a_bomb_is_stopped_early(workshop: Workshop, kind: str) -> None:
     assert time.monotonic() - began < 3
 
 
-def test_sup3_a_hundred_thousand_entries_are_too_many(workshop: Workshop) -> None:
+def test_sup_03_a_hundred_thousand_entries_are_too_many(workshop: Workshop) -> None:
     names = {f"good/{n}": "" for n in range(6_000)}
     archive = zipped(workshop.made / "a.zip", {"good/SKILL.md": skill_md(), **names})
     with pytest.raises(Rejected, match="more than 5,000 entries"):
         fetch(workshop, archive)
 
 
-def test_sup3_a_damaged_archive_is_a_sentence(workshop: Workshop) -> None:
+def test_sup_03_a_damaged_archive_is_a_sentence(workshop: Workshop) -> None:
     whole = tarred(workshop.made / "a.tgz", (member("good/SKILL.md"), GOOD)).read_bytes()
     for content in (whole[:-40], b"PK\3\4 nothing", b"\x1f\x8b broken", b"text", b""):
         place = workshop.made / "broken"
@@ -174,19 +174,21 @@ def test_a_folder_with_a_link_a_socket_or_too_much_is_refused(workshop: Workshop
 
 
 @pytest.mark.parametrize("hidden", [TAG, "a\u200bb", "\u202eabc", "x\x1b[2K", "\u2066"])
-def test_sup5_text_that_cannot_be_seen_is_told_and_refused(workshop: Workshop, hidden: str) -> None:
+def test_sup_05_text_that_cannot_be_seen_is_told_and_refused(
+    workshop: Workshop, hidden: str
+) -> None:
     place = folder(workshop.made, {"references/a.md": f"fine\nalso fine {hidden}\n"})
     with pytest.raises(Rejected, match=r"cannot be seen \(references/a.md, line 2: \d+ of U\+"):
         fetch(workshop, place)
 
 
-def test_sup5_tag_characters_are_spelled_out(workshop: Workshop) -> None:
+def test_sup_05_tag_characters_are_spelled_out(workshop: Workshop) -> None:
     place = folder(workshop.made, {"SKILL.md": skill_md(body=f"x{TAG}")})
     with pytest.raises(Rejected, match=r"TAG “h”.*TAG “i”"):
         fetch(workshop, place)
 
 
-def test_sup5_hidden_text_far_out_in_a_line_or_in_a_file_with_a_nul_is_found(
+def test_sup_05_hidden_text_far_out_in_a_line_or_in_a_file_with_a_nul_is_found(
     workshop: Workshop,
 ) -> None:
     for content in ("x" * 9_000 + TAG, "\0" + TAG):
@@ -233,7 +235,7 @@ def test_a_git_repository_is_installed_and_updated_with_a_diff(
     assert "First this" in workshop.shelf().text("good")
 
 
-def test_sup3_git_runs_no_hook_follows_no_link_and_speaks_few_protocols(
+def test_sup_03_git_runs_no_hook_follows_no_link_and_speaks_few_protocols(
     workshop: Workshop, repository: Path
 ) -> None:
     canary = workshop.made / "canary"
@@ -268,7 +270,7 @@ def test_what_is_no_skill_is_a_sentence(workshop: Workshop) -> None:
         fetch(workshop, workshop.made)
 
 
-def test_sup2_bytes_that_change_in_quarantine_are_not_installed(workshop: Workshop) -> None:
+def test_sup_02_bytes_that_change_in_quarantine_are_not_installed(workshop: Workshop) -> None:
     shelf = workshop.shelf()
     candidate = shelf.intake.fetch(str(folder(workshop.made)))
     shown = workshop.home / ".quarantine" / candidate.ticket / "good" / "SKILL.md"

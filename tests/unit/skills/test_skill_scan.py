@@ -30,7 +30,7 @@ MALICIOUS = {
 
 
 @pytest.mark.parametrize("sample", MALICIOUS)
-def test_sup1_nothing_is_run_or_loaded_before_the_owner_saw_what_it_is(
+def test_sup_01_nothing_is_run_or_loaded_before_the_owner_saw_what_it_is(
     workshop: Workshop, sample: str
 ) -> None:
     canary = workshop.made / "canary"

@@ -83,7 +83,7 @@ def test_disabled_skills_are_neither_listed_nor_used(workshop: Workshop) -> None
         workshop.shelf("good").switch("good", on=True)
 
 
-def test_sup2_one_changed_byte_and_it_is_not_loaded(workshop: Workshop) -> None:
+def test_sup_02_one_changed_byte_and_it_is_not_loaded(workshop: Workshop) -> None:
     workshop.install(**{"scripts/a.py": "print(1)\n"})
     script = stored(workshop) / "scripts" / "a.py"
     forced(script, "print(2)\n")
@@ -97,7 +97,7 @@ def test_sup2_one_changed_byte_and_it_is_not_loaded(workshop: Workshop) -> None:
     assert states(workshop) == [("good", "installed", "on")]
 
 
-def test_sup2_a_file_more_or_less_counts_as_a_change(workshop: Workshop) -> None:
+def test_sup_02_a_file_more_or_less_counts_as_a_change(workshop: Workshop) -> None:
     workshop.install(**{"a.md": "x"})
     place = stored(workshop)
     forced(place / "b.md", "x")
@@ -110,7 +110,7 @@ def test_sup2_a_file_more_or_less_counts_as_a_change(workshop: Workshop) -> None
         workshop.shelf().text("good")
 
 
-def test_sup2_a_swapped_link_is_not_followed(workshop: Workshop) -> None:
+def test_sup_02_a_swapped_link_is_not_followed(workshop: Workshop) -> None:
     workshop.install()
     place, elsewhere = stored(workshop), workshop.made / "elsewhere"
     place.parent.rename(elsewhere)
@@ -119,7 +119,7 @@ def test_sup2_a_swapped_link_is_not_followed(workshop: Workshop) -> None:
         workshop.shelf().text("good")
 
 
-def test_sup2_planted_byte_code_is_removed_and_never_counts(workshop: Workshop) -> None:
+def test_sup_02_planted_byte_code_is_removed_and_never_counts(workshop: Workshop) -> None:
     workshop.install(**{"scripts/a.py": "import b\n", "scripts/b.py": "x = 1\n"})
     place = stored(workshop) / "scripts"
     place.chmod(0o700)

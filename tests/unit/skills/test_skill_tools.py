@@ -150,7 +150,7 @@ async def test_by_itself_it_applies_only_what_the_owner_allowed(workshop: Worksh
     assert "not in force yet" in await improve(workshop, "mine", writes="apply", instructions=wild)
 
 
-async def test_sup6_what_came_from_a_stranger_waits_for_the_owner(workshop: Workshop) -> None:
+async def test_sup_06_what_came_from_a_stranger_waits_for_the_owner(workshop: Workshop) -> None:
     await workshop.propose(writes="apply", labels=UNTRUSTED)
     assert workshop.shelf().names() == frozenset()  # also for the next session: a new shelf
     [proposal] = workshop.shelf().proposals.waiting()
@@ -162,7 +162,7 @@ async def test_sup6_what_came_from_a_stranger_waits_for_the_owner(workshop: Work
     assert workshop.shelf().names() == {"mine"}
 
 
-async def test_sup6_a_tree_that_nobody_approved_is_not_loaded(workshop: Workshop) -> None:
+async def test_sup_06_a_tree_that_nobody_approved_is_not_loaded(workshop: Workshop) -> None:
     await workshop.propose()
     folder(workshop.home / ".agent", name="mine")
     folder(workshop.home / ".store" / ("0" * 64), name="mine")
@@ -177,7 +177,9 @@ async def test_a_change_to_an_older_version_is_refused(workshop: Workshop) -> No
         workshop.shelf().proposals.approve("mine")
 
 
-async def test_sup2_a_proposal_that_was_changed_on_disk_is_not_approved(workshop: Workshop) -> None:
+async def test_sup_02_a_proposal_that_was_changed_on_disk_is_not_approved(
+    workshop: Workshop,
+) -> None:
     id_ = await workshop.propose()
     [file] = (workshop.home / ".store").rglob("SKILL.md")
     file.parent.chmod(0o700)
