@@ -139,6 +139,7 @@ async def _parts(
                 mode=settings.approvals.mode,
                 answer_s=settings.approvals.answer_s,
                 strangers=settings.people.strangers,
+                messages_a_minute=settings.people.messages_per_minute,
                 media=FileShelf(home / "media"),
                 compose=equipped.prompts.prompt,
                 commands={**equipped.commands, **cost_commands(settings, models.window)},

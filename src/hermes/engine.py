@@ -37,6 +37,7 @@ from hermes.gateway.lanes import Lanes
 from hermes.gateway.live import Hub
 from hermes.gateway.mirror import Mirror
 from hermes.gateway.pace import Pace
+from hermes.gateway.patience import Patience
 from hermes.gateway.plan import Planner
 from hermes.gateway.porter import Porter, Strangers
 from hermes.gateway.present import Present
@@ -78,6 +79,7 @@ class Parts:
     mode: Mode = "allow"  # what becomes of a call that the policy would ask about
     answer_s: float = 24 * 3600.0  # how long a question waits
     strangers: Strangers = "invite"
+    messages_a_minute: int = 0  # of one person who is not the owner; 0: any number
     sink: Sink = field(default_factory=Sink)  # takes secrets out of what is kept or shown
     emit: Emit = lambda _signal: None
     compose: Callable[[Session, bool], Awaitable[Prompt]] | None = None  # a conversation's prompt
@@ -136,6 +138,7 @@ def build(parts: Parts) -> Gateway:
         journal=parts.store.journal,
         clean=lambda inbound: clean_inbound(inbound, parts.sink),
         role=standing.latest,
+        patience=Patience(a_minute=parts.messages_a_minute, clock=time.monotonic),
         new_id=new_id,
         emit=hub.emit,
         node=node,

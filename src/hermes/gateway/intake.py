@@ -15,6 +15,7 @@ from hermes.core.messages import Inbound, sound
 from hermes.core.people import Role, Sender, sender_of
 from hermes.core.signals import Emit, Recorded, Signal
 from hermes.core.store import Accepted, Journal
+from hermes.gateway.patience import Patience
 
 TEXT_CHARS_MAX = 100_000
 
@@ -24,6 +25,7 @@ class Intake:
     journal: Journal
     role: Callable[[Sender], Awaitable[Role]]
     clean: Callable[[Inbound], Inbound]  # without secrets
+    patience: Patience
     new_id: Callable[[], str]
     emit: Emit
     node: NodeId
@@ -33,8 +35,11 @@ class Intake:
 
     async def take(self, inbound: Inbound) -> tuple[Accepted, MessageReceived]:
         """Raises Rejected for a stranger, and for a message that is none."""
-        if await self.role(sender_of(inbound)) is Role.STRANGER:
+        sender = sender_of(inbound)
+        role = await self.role(sender)
+        if role is Role.STRANGER:
             raise Rejected(f"{inbound.sender.id} is not known here")
+        self.patience.demand(sender, role)
         text = sound(inbound.text)
         if not text.strip() and not inbound.media:
             raise Rejected("the message is empty")

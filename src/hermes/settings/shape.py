@@ -93,6 +93,7 @@ class PeopleSection(Section, frozen=True, kw_only=True):
     """What becomes of somebody who is not known: an invite lets them in, or the owner is asked."""
 
     strangers: Literal["invite", "request"] = "invite"
+    messages_per_minute: Number = 30  # of one person who is not the owner; 0: any number
 
 
 class TerminalSection(Section, frozen=True, kw_only=True):

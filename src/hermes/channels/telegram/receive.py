@@ -84,10 +84,12 @@ class Receiver:
             if heard.private:
                 await self._turn_away(heard.inbound)
             return
+        fetched = self.door.patient(sender_of(heard.inbound))
         try:
-            await self.door.accept(await self._whole(heard))
+            await self.door.accept(await self._whole(heard) if fetched else heard.inbound)
         except Rejected as rejected:
-            await self._tell(heard.inbound, f"I could not take that: {rejected}.")
+            if str(rejected):
+                await self._tell(heard.inbound, f"I could not take that: {rejected}.")
 
     async def _whole(self, heard: Heard) -> Inbound:
         """The message with its files, or with words about those that did not come."""
@@ -142,7 +144,8 @@ class Receiver:
             await self.door.accept(replace(inbound, text=text))
         except Rejected as rejected:
             known = await self._is_allowed(inbound)
-            return await self._answer(pressed, f"{rejected}." if known else NOT_YOURS)
+            why = f"{rejected}." if str(rejected) else ""
+            return await self._answer(pressed, why if known else NOT_YOURS)
         await self._answer(pressed)
         with contextlib.suppress(ChannelFailed):
             await self.calls.unbutton(inbound.address.chat, pressed.message)

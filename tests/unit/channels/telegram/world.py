@@ -124,6 +124,7 @@ def _made(api: BotApi, channel: TelegramChannel, store: Store, home: Path, words
         return Considered(text=words, spent=SPENT) if words else None
 
     door = Door(
+        patient=lambda _sender: True,
         accept=accept,
         role=role,
         knock=no_answer,
