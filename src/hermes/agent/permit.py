@@ -10,9 +10,11 @@ import msgspec
 
 from hermes.core.grants import Grant, Profile
 from hermes.core.messages import Call, Origin
-from hermes.core.people import Role, Sender, is_private
+from hermes.core.people import Role, Sender, is_alone, is_private
 from hermes.core.policy import (
     FAULTS,
+    PRIVATE,
+    UNTRUSTED,
     WORST,
     Action,
     Capabilities,
@@ -41,6 +43,7 @@ _HOPS: Mapping[Origin, Hop] = {
     "parent": Hop("subagent", _ALL - {_C.WRITE_SELF}),
     "review": Hop("review", _LOOKING_BACK),
 }
+_OPEN = ("net", "host")  # boxes into which anybody's words may come
 AIM_CHARS_MIN = 3  # what is shorter stands in every text
 
 
@@ -89,8 +92,8 @@ class Permit:
         """What the result of a call is, by what the call can read."""
         read = self._capabilities(call, facts)
         private = read & {_C.READ_PRIVATE, _C.READ_OWN}
-        untrusted = ("untrusted",) if _C.READ_UNTRUSTED in read else ()
-        return (*untrusted, *(("private",) if private else ()))
+        foreign = _C.READ_UNTRUSTED in read or self.box(call) in _OPEN
+        return (*((UNTRUSTED,) if foreign else ()), *((PRIVATE,) if private else ()))
 
     def _capabilities(self, call: Call, facts: Mapping[str, str]) -> Capabilities:
         tool = self.tools.get(call.tool)
@@ -115,7 +118,7 @@ class Permit:
     def _setting(self, session: Session, turn: Turn) -> Setting:
         return Setting(
             at=self.clock(),
-            labels=frozenset(session.view.labels),
+            labels=frozenset(session.view.labels) | _overheard(session, turn),
             shared=_is_shared(session, turn),
             profile=self.profile,
             grants=self.grants(),
@@ -126,6 +129,12 @@ class Permit:
 def _is_shared(session: Session, turn: Turn) -> bool:
     """Somebody beside the owner may read the answers."""
     return not is_private(session.key) and turn.address.platform not in OWNED
+
+
+def _overheard(session: Session, turn: Turn) -> frozenset[str]:
+    """Where everybody writes into one conversation, each reads what strangers to them wrote."""
+    others = _is_shared(session, turn) and not is_alone(speaker(session, turn))
+    return frozenset({UNTRUSTED} if others and turn.origin == "person" else ())
 
 
 def is_said(aims: tuple[str, ...], arguments: str, words: str) -> bool:

@@ -15,6 +15,7 @@ from hermes.core.store import ConversationRow
 
 EVENTS_MAX = 20_000  # of a lane, the latest; what lies before is not looked at
 SPANS_MAX = 200  # each is read by itself
+UNKNOWN = ("private", "untrusted")  # nobody can say any more what was read in it
 
 
 async def last_view(session: Session, row: ConversationRow, desk: Desk) -> e.View:
@@ -23,7 +24,7 @@ async def last_view(session: Session, row: ConversationRow, desk: Desk) -> e.Vie
         return closed(session.view, session.id, session.rows)
     after = max(0, session.position - EVENTS_MAX)
     events = await desk.store.library.events(session.key, after=after, limit=EVENTS_MAX)
-    view = view_at_the_end(events, row.id) or e.View((e.Span(row.id),))
+    view = view_at_the_end(events, row.id) or e.View((e.Span(row.id),), labels=UNKNOWN)
     view = closed(view, row.id, row.rows)
     demand_few_pieces(view)
     return view
@@ -39,8 +40,8 @@ def view_at_the_end(events: Iterable[e.Event], conversation: SessionId) -> e.Vie
     current, view = SessionId(""), e.View()
     for event in events:
         match event:
-            case e.MessageReceived(opens=opens, inbound=Inbound(labels=labels)) if not current:
-                current, view = opens, labelled(e.View((e.Span(opens),)), labels)
+            case e.MessageReceived(opens=opens, inbound=inbound) if not current:
+                current, view = opens, _read(e.View((e.Span(opens),)), inbound)
             case e.SessionReset(opens=opens, view=began):
                 if current == conversation:
                     return view
@@ -48,11 +49,19 @@ def view_at_the_end(events: Iterable[e.Event], conversation: SessionId) -> e.Vie
                 view = replace(began, spans=(*began.spans, e.Span(opens)))
             case e.ViewChanged(view=changed):
                 view = changed
-            case e.MessageReceived(inbound=Inbound(labels=labels)) | e.CallEnded(labels=labels):
+            case e.Compacted(view=summed_up):
+                view = labelled(summed_up, view.labels)
+            case e.MessageReceived(inbound=inbound):
+                view = _read(view, inbound)
+            case e.CallEnded(labels=labels) | e.PromptMade(labels=labels):
                 view = labelled(view, labels)
             case _:
                 continue
     return view if current == conversation else None
+
+
+def _read(view: e.View, inbound: Inbound) -> e.View:
+    return labelled(view, inbound.labels, *(line.labels for line in inbound.before))
 
 
 def closed(view: e.View, conversation: SessionId, rows: int) -> e.View:

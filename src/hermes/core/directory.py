@@ -12,6 +12,7 @@ from hermes.core.store import ChatRow, Home
 HOME = "home"
 LISTED_MAX = 20
 MIRRORED = "mirrored"  # label of a relay that the chat has got already
+UNREAD = "unread"  # label of a relay for the person alone: no model reads it
 
 
 class Target(Struct, frozen=True):

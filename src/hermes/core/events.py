@@ -50,7 +50,8 @@ class MessageReceived(Struct, frozen=True, tag="message_received.1"):
 
 
 class CommandRun(Struct, frozen=True, tag="command_run.1", omit_defaults=True):
-    """A message that was a command has been obeyed; it never reaches a model."""
+    """A message that was a command has been obeyed, or one was only for a person to see; it never
+    reaches a model."""
 
     message: str
     at: float

@@ -44,7 +44,7 @@ def fold(session: Session, event: e.Event) -> Session:
 
 def _received(session: Session, event: e.MessageReceived) -> Session:
     first = session.id or event.opens
-    view = session.view if session.view.spans else e.View((e.Span(first),))
+    view = session.view if session.view.spans else replace(session.view, spans=(e.Span(first),))
     return replace(session, id=first, view=view, waiting=(*session.waiting, event.inbound))
 
 
@@ -53,8 +53,8 @@ def _command(session: Session, event: e.CommandRun | e.MessageDropped) -> Sessio
 
 
 def _relayed(session: Session, event: e.MessageRelayed | e.TurnSteered) -> Session:
-    _taken(session, (event.message,))
-    return _taken_out(session, (event.message,))
+    view = _read(session, _taken(session, (event.message,)))
+    return _taken_out(replace(session, view=view), (event.message,))
 
 
 def _told(session: Session, event: e.PersonTold) -> Session:

@@ -169,6 +169,7 @@ class Reply(Struct, frozen=True, kw_only=True, omit_defaults=True):
     replaces: str = ""  # receipt of a draft in whose place it goes
     media: tuple[Media, ...] = ()
     buttons: tuple[tuple[str, str], ...] = ()  # label, and what pressing it says
+    labels: tuple[str, ...] = ()  # of what an answer was made of, for chats that hear of it
 
 
 def sound(text: str) -> str:

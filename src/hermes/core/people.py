@@ -34,6 +34,12 @@ def sender_of(inbound: Inbound) -> Sender:
     return Sender(inbound.session, inbound.address, inbound.sender.id, inbound.origin)
 
 
+def is_alone(sender: Sender) -> bool:
+    """Does nobody else speak in this lane: is it a chat of two, or a person's own in a group?"""
+    own = 6 + bool(sender.address.thread)  # agent:main:platform:kind:chat[:thread]:person
+    return is_private(sender.key) or len(sender.key.split(":")) >= own
+
+
 def is_private(key: SessionKey) -> bool:
     """Is it the lane of a chat of two?"""
     return key.split(":")[3:4] == ["dm"]

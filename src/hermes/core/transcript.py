@@ -68,12 +68,14 @@ def rows(session: Session, event: e.Event) -> tuple[Line, ...]:
         ):
             taken = [inbound for inbound in session.waiting if ref(inbound) in messages]
             return tuple(line for inbound in taken for line in _said(inbound, turn))
-        case e.TurnSteered(turn=turn, text=text, at=at):
-            return (Line(role="user", text=text, turn=turn, at=at),)
-        case e.MessageRelayed(text=text, at=at):
-            return (Line(role="assistant", text=text, at=at, labels=(RELAYED,)),)
+        case e.TurnSteered(turn=turn, message=message, text=text, at=at):
+            labels = _labels(session, message)
+            return (Line(role="user", text=text, turn=turn, at=at, labels=labels),)
+        case e.MessageRelayed(message=message, text=text, at=at):
+            labels = (RELAYED, *_labels(session, message))
+            return (Line(role="assistant", text=text, at=at, labels=labels),)
         case e.ModelAnswered():
-            return (_assistant(event),)
+            return (_assistant(session, event),)
         case e.CallEnded(turn=turn, call=call, outcome=outcome, text=text, at=at, labels=labels):
             tracks = session.turn.tracks if session.turn is not None else ()
             if any(track.approved and track.call.id == call for track in tracks):
@@ -149,7 +151,13 @@ def _said(inbound: Inbound, turn: TurnId) -> tuple[Line, ...]:
     return (*inbound.before, said)
 
 
-def _assistant(event: e.ModelAnswered) -> Line:
+def _labels(session: Session, message: str) -> tuple[str, ...]:
+    """Of a message that waits."""
+    return next((i.labels for i in session.waiting if ref(i) == message), ())
+
+
+def _assistant(session: Session, event: e.ModelAnswered) -> Line:
+    """What a model says is made of all that it has read: its words are no better than that."""
     return Line(
         role="assistant",
         text=event.text,
@@ -158,6 +166,7 @@ def _assistant(event: e.ModelAnswered) -> Line:
         calls=event.calls,
         thoughts=event.thoughts,
         model=event.model,
+        labels=session.view.labels,
     )
 
 
@@ -186,7 +195,7 @@ class Reading:
         self._held: list[Line] = []
         self._open: dict[CallId, Line | None] = {}
         if view.summary.strip():
-            self._out.append(Line(role="user", text=view.summary))
+            self._out.append(Line(role="user", text=view.summary, labels=view.labels))
 
     def request(self, session: Session, lines: Sequence[Line]) -> tuple[Line, ...]:
         """`lines` are all of the view; those of the last time stand at their beginning."""
@@ -199,7 +208,7 @@ class Reading:
 
     def _take(self, line: Line) -> None:
         if RELAYED in line.labels:
-            self._wait(Line(role="user", text=_RELAYED + line.text))
+            self._wait(Line(role="user", text=_RELAYED + line.text, labels=line.labels))
         elif line.role == "assistant":
             self._release()
             if (line.calls or line.text.strip()) and self._put(line):

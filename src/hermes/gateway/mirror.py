@@ -32,4 +32,4 @@ class Mirror:
         name = f"{address.platform}:{address.chat}{thread}"
         target = target_of(name, await self.library.chats(limit=CHATS_MAX), ())
         said = relay(target, reply.text, account="mirror", id_=str(reply.id), at=self.clock())
-        await self.accept(replace(said, labels=(MIRRORED,)))
+        await self.accept(replace(said, labels=(MIRRORED, *reply.labels)))

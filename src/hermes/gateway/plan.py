@@ -14,7 +14,7 @@ from msgspec.structs import replace
 from hermes.core import events as e
 from hermes.core import step as s
 from hermes.core.channel import Command, Obeyed, Order
-from hermes.core.directory import MIRRORED
+from hermes.core.directory import MIRRORED, UNREAD
 from hermes.core.errors import Refused
 from hermes.core.fold import fold
 from hermes.core.ids import ReplyId, SessionId, TurnId
@@ -175,6 +175,7 @@ class Planner:
                 return (e.CallEnded(turn, call.id, Outcome.UNKNOWN, LOST, at),)
             case s.Finish(turn=turn, text=text):
                 answer = _reply(session, ReplyId(f"{turn}/0"), text, "answer")
+                answer = replace(answer, labels=session.view.labels)
                 return (e.TurnEnded(turn, "answered", at, (answer,)),)
             case _:
                 raise Refused(f"{type(step).__name__} is not recorded but performed")
@@ -215,9 +216,11 @@ def obeyed(order: Order, result: Obeyed) -> tuple[e.Event, ...]:
     return (*result.events, done)
 
 
-def _relayed(session: Session, inbound: Inbound, at: float) -> e.MessageRelayed:
+def _relayed(session: Session, inbound: Inbound, at: float) -> e.MessageRelayed | e.CommandRun:
     reply = _to(session, inbound, ReplyId(f"{ref(inbound)}/0"), inbound.text)
     whole = replace(reply, media=inbound.media, buttons=inbound.buttons)
+    if UNREAD in inbound.labels:
+        return e.CommandRun(ref(inbound), at, (whole,))
     replies = () if MIRRORED in inbound.labels else (whole,)
     return e.MessageRelayed(ref(inbound), inbound.text, at, replies)
 

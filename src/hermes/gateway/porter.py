@@ -9,6 +9,7 @@ from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import dataclass, field
 from typing import Literal
 
+from hermes.core.directory import UNREAD
 from hermes.core.ids import MessageId, chat_key
 from hermes.core.messages import Address, Inbound, Person
 from hermes.core.people import Role, Sender, is_private
@@ -94,7 +95,7 @@ class Porter:
 
 
 def request_message(request: Request, home: Address) -> Inbound:
-    """A card for the owner, in the home chat."""
+    """A card for the owner, in the home chat. A stranger wrote it: no model hears of it."""
     text = CARD.format(
         platform=request.platform,
         id=honest(request.person),
@@ -110,6 +111,7 @@ def request_message(request: Request, home: Address) -> Inbound:
         text=text,
         at=request.at,
         origin="relay",
+        labels=(UNREAD,),
         buttons=(
             ("Let in", f"/people admit {request.id}"),
             ("Dismiss", f"/people dismiss {request.id}"),

@@ -7,11 +7,12 @@ from functools import reduce
 from pathlib import Path
 
 from msgspec import Struct
+from msgspec.structs import replace
 
 from hermes.core.directory import listed, relay, target_of
 from hermes.core.errors import Rejected, ToolFailed
 from hermes.core.grants import is_beneath
-from hermes.core.messages import Effect, Media
+from hermes.core.messages import PROVENANCE, Effect, Media
 from hermes.core.policy import PRIVATE, Capability, Finding
 from hermes.core.ports import Bench, Tool, ToolResult, ToolSpec
 from hermes.core.rules import Ask, Deny
@@ -107,7 +108,9 @@ async def _send(places: Places, bench: Bench) -> ToolResult:
         target = target_of(arguments.target, chats, homes)
         media = [await _file(places, bench, name) for name in arguments.files]
         id_, at = str(bench.call.id), desk.clock()
-        await desk.accept(relay(target, arguments.text, media, account="tool", id_=id_, at=at))
+        said = relay(target, arguments.text, media, account="tool", id_=id_, at=at)
+        labels = tuple(sorted(bench.labels & PROVENANCE))  # it is no better there than here
+        await desk.accept(replace(said, labels=labels))
     except Rejected as refused:
         raise ToolFailed(f"Not sent: {refused}.") from refused
     where = f"{target.address.platform}:{target.address.chat}"

@@ -1,15 +1,17 @@
 """`/resume`, `/sessions` and `/title` in chats on a real store."""
 
 import pytest
+from msgspec.structs import replace
 
-from hermes.commands.past import closed, view_at_the_end
+from hermes.commands.past import EVENTS_MAX, closed, last_view, view_at_the_end
 from hermes.core import events as e
 from hermes.core import step as s
 from hermes.core.events import Span, View
-from hermes.core.ids import SessionId, session_key
-from hermes.core.messages import Address
+from hermes.core.ids import CallId, SessionId, TurnId, session_key
+from hermes.core.messages import Address, Line, Outcome
 from hermes.core.session import Idle, Running
 from tests.unit.commands.chats import GROUP, GROUP_ADDRESS, Chat, Town
+from tests.unit.core.strategies import inbound
 
 NONE = ["There is no earlier conversation here."]
 HOW = "/resume and its number brings one back; so does its title, or the start of its id."
@@ -242,6 +244,33 @@ def test_the_view_of_a_conversation_is_told_from_the_events_of_its_lane() -> Non
     assert view_at_the_end(events, two) == cut
     assert view_at_the_end(events, three) == View((Span(three),))
     assert view_at_the_end(events[2:], two) is None, "its beginning is not known"
+
+
+def test_pol_02_a_conversation_that_is_brought_back_has_all_its_labels() -> None:
+    one, two = SessionId("one"), SessionId("two")
+    told = Line(role="user", text="told", labels=("secret",))
+    events: list[e.Event] = [
+        e.MessageReceived(replace(inbound(1), before=(told,)), one),
+        e.PromptMade("digest", 1.0, ("untrusted",)),
+        e.CallEnded(TurnId("t"), CallId("c"), Outcome.OK, "x", 1.0, labels=("private",)),
+        e.Compacted(1, View((Span(one, 4),), "so far"), 5, 1.0),
+        e.SessionReset(two, "", 1.0),
+    ]
+    labels = ("private", "secret", "untrusted")
+    assert view_at_the_end(events, one) == View((Span(one, 4),), "so far", labels=labels)
+
+
+async def test_pol_02_of_a_conversation_whose_beginning_is_not_known_the_worst_is_believed(
+    town: Town,
+) -> None:
+    chat = await town.chat()
+    await chat.exchange("hello", "you too")
+    await chat.say("/new")
+    assert town.store is not None
+    [row] = await town.store.library.conversations(chat.session.key, limit=5)
+    later = replace(chat.session, position=EVENTS_MAX + chat.session.position)
+    found = await last_view(later, row, town.desk)
+    assert set(found.labels) == {"private", "untrusted"}
 
 
 def test_a_view_that_is_closed_grows_no_more_and_has_no_empty_pieces() -> None:

@@ -17,6 +17,7 @@ from hermes.channels.telegram.wording import (
     name_of,
     nouns,
     quote_of,
+    quote_source,
     title_of,
     too_large,
 )
@@ -104,8 +105,9 @@ def _heard(message: Message, me: Me, manners: Manners, at: float) -> Heard | Non
     body, files = _content(message, words)
     if not body:
         return None
+    inbound = _inbound(message, speaker, (me, manners), at)
     heard = Heard(
-        inbound=_inbound(message, speaker, (me, manners), at),
+        inbound=replace(inbound, labels=_labels(message, speaker, me)),
         private=kind == "dm",
         lead="" if command else _lead(message, kind, speaker, manners),
         files=files,
@@ -143,6 +145,19 @@ def _inbound(message: Message, speaker: Person, who: tuple[Me, Manners], at: flo
         at=at,
         place=title_of(message.chat) or speaker.name,
     )
+
+
+def _labels(message: Message, speaker: Person, me: Me) -> tuple[str, ...]:
+    """Whoever passes a message on, or quotes one, has not written it."""
+    origin, quoted = message.forward_origin, quote_source(message)
+    known = (speaker.id, str(me.id))
+    passed_on = origin is not None and _writer(origin.sender_user) != speaker.id
+    foreign = quoted is not None and _writer(quoted.sender) not in known
+    return ("untrusted",) if passed_on or foreign else ()
+
+
+def _writer(user: User | None) -> str:
+    return str(user.id) if user is not None else ""
 
 
 def _lane(kind: Kind, chat: str, thread: str, speaker: Person, isolation: Isolation) -> SessionKey:

@@ -36,10 +36,16 @@ def one_line(text: str) -> str:
     return " ".join(text.split())[:NAME_CHARS_MAX]
 
 
+def quote_source(message: Message) -> Message | None:
+    """The message that is being answered."""
+    answered = message.reply_to_message
+    return answered if answered is not None and answered.forum_topic_created is None else None
+
+
 def quote_of(message: Message) -> str:
     """The words that are being answered, as a quote."""
-    answered = message.reply_to_message
-    if answered is None or answered.forum_topic_created is not None:
+    answered = quote_source(message)
+    if answered is None:
         return ""
     said = message.quote.text if message.quote is not None else answered.text or answered.caption
     said = said or next(iter(nouns(answered)), "")

@@ -123,6 +123,26 @@ def test_an_edit_is_a_message_of_its_own_that_says_so() -> None:
     assert heard("edited_message", location=moving, edit_date=99) is None
 
 
+def labels_of(**fields: Any) -> tuple[str, ...]:
+    found = heard(**fields)
+    assert found is not None
+    return found.inbound.labels
+
+
+def test_tm_02_what_somebody_else_wrote_is_labelled_whoever_sends_it() -> None:
+    eve = {"id": 9, "first_name": "Eve"}
+    assert labels_of(text="hello") == ()
+    assert labels_of(text="x", forward_origin={"sender_user": eve}) == ("untrusted",)
+    assert labels_of(text="x", forward_origin={"sender_user_name": "Ada L"}) == ("untrusted",)
+    assert labels_of(text="x", forward_origin={"chat": GROUP}) == ("untrusted",)
+    assert labels_of(text="x", forward_origin={"sender_user": ADA}) == ()
+    assert labels_of(text="x", reply_to_message={**message("y"), "from": eve}) == ("untrusted",)
+    channel = {key: value for key, value in message("y").items() if key != "from"}
+    assert labels_of(text="x", reply_to_message=channel) == ("untrusted",)
+    assert labels_of(text="x", reply_to_message=message("y")) == ()
+    assert labels_of(text="x", reply_to_message={**message("y"), "from": OURS}) == ()
+
+
 def test_a_forwarded_command_is_no_command() -> None:
     origin = {"type": "user", "date": 1, "sender_user": {**ADA, "first_name": "Eve"}}
     assert text_of(text="/stop", forward_origin=origin) == "(Forwarded from Eve L.)\n/stop"
