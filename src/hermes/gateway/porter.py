@@ -4,7 +4,7 @@ Whoever brings an open invite is let in. Where the owner wants to be asked, a re
 the owner told, a few an hour. Everybody else is left to the channel, which says so once a day.
 """
 
-from collections import deque
+from collections import OrderedDict, deque
 from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import dataclass, field
 from typing import Literal
@@ -20,7 +20,8 @@ from hermes.views.honest import honest
 from hermes.views.invites import code_digest, code_in
 
 HOUR_S = 3600.0
-TRIES_AN_HOUR = 600  # with codes, on one platform; each is one look into the store
+TRIES_AN_HOUR = 10  # with codes, of one person: no crowd can use up the tries of another
+GUESSERS_MAX = 10_000  # whose tries are counted; a code has too many bits for more to matter
 REQUESTS_AN_HOUR = 12  # that the owner hears of
 REQUESTS_MAX = 50  # that wait; the oldest makes room
 NAME_CHARS, TEXT_CHARS = 60, 300
@@ -43,7 +44,7 @@ class Porter:
     accept: Callable[[Inbound], Awaitable[Accepted]]
     new_id: Callable[[], str]
     clock: Callable[[], float]
-    _tries: dict[str, deque[float]] = field(default_factory=dict)
+    _tries: OrderedDict[tuple[str, str], deque[float]] = field(default_factory=OrderedDict)
 
     async def knock(self, sender: Sender, name: str, text: str) -> str:
         """What is said to them; nothing, mostly."""
@@ -60,11 +61,11 @@ class Porter:
             by="an invite",
         )
         code = code_in(text)
-        if code and self._may(f"code:{platform}", at, TRIES_AN_HOUR):
+        if code and self._may((platform, sender.id), at, TRIES_AN_HOUR):
             if await self.standing.trust.redeem(code_digest(code), known) is not None:
                 await self.standing.look()
                 return WELCOME
-        elif self.strangers == "request" and self._may(f"ask:{platform}", at, REQUESTS_AN_HOUR):
+        elif self.strangers == "request" and self._may((platform, ""), at, REQUESTS_AN_HOUR):
             return await self._asked(known, text, at)
         return ""
 
@@ -84,8 +85,11 @@ class Porter:
             await self.accept(request_message(request, home.address))
         return ASKED
 
-    def _may(self, what: str, at: float, most: int) -> bool:
-        tries = self._tries.setdefault(what, deque())
+    def _may(self, who: tuple[str, str], at: float, most: int) -> bool:
+        tries = self._tries.setdefault(who, deque())
+        self._tries.move_to_end(who)
+        if len(self._tries) > GUESSERS_MAX:
+            self._tries.popitem(last=False)
         while tries and tries[0] <= at - HOUR_S:
             tries.popleft()
         if len(tries) >= most:
