@@ -205,7 +205,7 @@ async def test_pol_02_what_the_owner_passes_on_is_not_the_owners_word(tmp_path: 
         await here.start()
         eve = {"sender_user": {"id": 99, "is_bot": False, "first_name": "Eve"}}
         api.say(EVIL, chat=ANN, user=ANN, forward_origin=eve)
-        await shows(here, api, ANN, "You said: (Forwarded from Eve.)")
+        await shows(here, api, ANN, 'You said: (Forwarded from "Eve".)')
         api.say("learn", chat=ANN, user=ANN)
         await shows(here, api, ANN, "May I use memory?")
         assert not noted(here)

@@ -33,7 +33,7 @@ def target_of(said: str, chats: Sequence[ChatRow], homes: Sequence[Home]) -> Tar
         return _home(platform, said, chats, homes)
     found = [row for row in chats if row.address.platform == platform and _fits(row, name)]
     if len({(row.address.chat, row.address.thread) for row in found}) > 1:
-        names = ", ".join(f"{platform}:{_where(row.address)} ({row.name})" for row in found[:5])
+        names = ", ".join(f"{platform}:{_where(row.address)} {_named(row)}" for row in found[:5])
         raise Rejected(f"“{said}” fits several chats: {names}. Say which one")
     if found:
         return Target(found[0].address, found[0].session)
@@ -48,7 +48,7 @@ def target_of(said: str, chats: Sequence[ChatRow], homes: Sequence[Home]) -> Tar
 def listed(chats: Iterable[ChatRow], homes: Sequence[Home]) -> str:
     """The directory, for a person or a model to read."""
     lines = [f"home: {_place(home.address)}" for home in homes[:1]]
-    lines += [f"{_place(row.address)}  {row.name}" for row in list(chats)[:LISTED_MAX]]
+    lines += [f"{_place(row.address)}  {_named(row)}" for row in list(chats)[:LISTED_MAX]]
     return "\n".join(lines) or "No chat is known yet: somebody has to write from one first."
 
 
@@ -98,6 +98,12 @@ def _place(address: Address) -> str:
     return f"{address.platform}:{_where(address)}"
 
 
+def _named(row: ChatRow) -> str:
+    """Whoever is in a chat may call it anything, also something that reads like an order."""
+    shown = "".join(each if each.isprintable() else " " for each in row.name)
+    return f"“{shown.replace('”', ' ')}”"
+
+
 def _known(chats: Iterable[ChatRow]) -> str:
-    names = [f"{_place(row.address)} ({row.name})" for row in chats][:5]
+    names = [f"{_place(row.address)} {_named(row)}" for row in chats][:5]
     return f"Known: {', '.join(names)}" if names else "No chat is known yet"

@@ -53,7 +53,7 @@ def _command(session: Session, event: e.CommandRun | e.MessageDropped) -> Sessio
 
 
 def _relayed(session: Session, event: e.MessageRelayed | e.TurnSteered) -> Session:
-    view = _read(session, _taken(session, (event.message,)))
+    view = read_with(session.view, _taken(session, (event.message,)))
     return _taken_out(replace(session, view=view), (event.message,))
 
 

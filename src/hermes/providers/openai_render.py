@@ -15,6 +15,7 @@ from hermes.providers.pieces import (
     Gallery,
     Image,
     Quirks,
+    label_of,
     nine_characters,
     safe_name,
 )
@@ -95,7 +96,7 @@ class _Page:
 
     def _named(self, line: Line) -> list[str]:
         """A tool's message takes text only."""
-        return [f"[Attached: {media.name} ({media.media_type}).]" for media in line.media]
+        return [f"[Attached: {label_of(media)}.]" for media in line.media]
 
     def _assistant(self, line: Line, in_calling: bool) -> Json:
         if not in_calling and self._quirks.reasoning_when == "calls":

@@ -9,6 +9,7 @@ from typing import Final, Literal
 from msgspec import Struct
 
 from hermes.core.messages import Line, Media
+from hermes.views.quoting import name
 
 IMAGE_TYPES: Final = frozenset({"image/png", "image/jpeg", "image/gif", "image/webp"})
 IMAGE_BYTES_MAX: Final = 5_000_000  # the smallest limit of the known providers
@@ -55,12 +56,17 @@ class Gallery:
 
     def piece(self, media: Media) -> Image | str:
         """The image, or a short text in its place."""
-        label = f"{media.name or 'a file'} ({media.media_type})"
+        label = label_of(media)
         if problem := _problem(media, self._blobs):
             return f"[Attached: {label}; {problem}.]"
         if media.digest not in self._shown:
             return f"[Attached: {label}; not shown again, there are newer images.]"
         return Image(media.media_type, base64.b64encode(self._blobs[media.digest]).decode())
+
+
+def label_of(media: Media) -> str:
+    """Who sent a file gave it its name: it is quoted, and says nothing of its own."""
+    return f"{name(media.name) if media.name else 'a file'} ({media.media_type})"
 
 
 def _problem(media: Media, blobs: Mapping[str, bytes]) -> str:

@@ -12,8 +12,8 @@ from msgspec.structs import replace
 from hermes.core.directory import listed, relay, target_of
 from hermes.core.errors import Rejected, ToolFailed
 from hermes.core.grants import is_beneath
-from hermes.core.messages import PROVENANCE, Effect, Media
-from hermes.core.policy import PRIVATE, Capability, Finding
+from hermes.core.messages import PROVENANCE, Effect, Media, Outcome
+from hermes.core.policy import PRIVATE, UNTRUSTED, Capability, Finding
 from hermes.core.ports import Bench, Tool, ToolResult, ToolSpec
 from hermes.core.rules import Ask, Deny
 from hermes.tools.arguments import Arguments
@@ -26,6 +26,7 @@ FILES_MAX = 10
 FILE_BYTES_MAX = 20_000_000
 TEXT_CHARS_MAX = 50_000
 OUT = frozenset({Capability.EGRESS})
+LISTS = frozenset({Capability.READ_PRIVATE, Capability.READ_UNTRUSTED})  # anybody names a chat
 
 SPEC = ToolSpec(
     name="send_message",
@@ -82,7 +83,7 @@ def _judged(places: Places, arguments: str, facts: Mapping[str, str]) -> Finding
     """Without a target it tells which chats there are, and nothing leaves."""
     given = ARGUMENTS.parse(arguments)
     if not given.target:
-        return Finding(capabilities=frozenset({Capability.READ_PRIVATE}))
+        return Finding(capabilities=LISTS)
     ground = here(places, facts)
     found = [_attachable(ground, lexical(ground, facts, name)) for name in given.files]
     return reduce(lambda one, other: worse(one, other, OUT), found, Finding())
@@ -103,7 +104,7 @@ async def _send(places: Places, bench: Bench) -> ToolResult:
     chats = await desk.store.library.chats(limit=CHATS_MAX)
     homes = await desk.store.library.homes()
     if not arguments.target:
-        return ToolResult(text=listed(chats, homes), labels=(PRIVATE,))
+        return ToolResult(text=listed(chats, homes), labels=(PRIVATE, UNTRUSTED))
     try:
         target = target_of(arguments.target, chats, homes)
         media = [await _file(places, bench, name) for name in arguments.files]
@@ -112,7 +113,8 @@ async def _send(places: Places, bench: Bench) -> ToolResult:
         labels = tuple(sorted(bench.labels & PROVENANCE))  # it is no better there than here
         await desk.accept(replace(said, labels=labels))
     except Rejected as refused:
-        raise ToolFailed(f"Not sent: {refused}.") from refused
+        labels = (PRIVATE, UNTRUSTED)  # the names of other chats are in it
+        return ToolResult(text=f"Not sent: {refused}.", outcome=Outcome.FAILED, labels=labels)
     where = f"{target.address.platform}:{target.address.chat}"
     return ToolResult(text=f"It is on its way to {where}; it is kept until it is taken there.")
 

@@ -42,7 +42,7 @@ def test_a_chat_is_found_by_id_by_name_and_as_home(
 @pytest.mark.parametrize(
     ("said", "words"),
     [
-        ("telegram:Nobody", "Known: telegram:1 (Ann)"),
+        ("telegram:Nobody", "Known: telegram:1 “Ann”"),
         ("slack", "/sethome"),
         ("slack:general", "No chat is known yet"),
     ],
@@ -65,7 +65,7 @@ def test_a_chat_with_threads_is_named_exactly() -> None:
 def test_the_directory_can_be_read() -> None:
     text = listed(CHATS, HOMES)
     assert text.splitlines()[0] == "home: telegram:1"
-    assert "telegram:-100:7  Trip" in text
+    assert "telegram:-100:7  “Trip”" in text
     assert "No chat is known" in listed([], [])
 
 

@@ -19,6 +19,7 @@ from hermes.channels.telegram.wording import (
     quote_of,
     quote_source,
     title_of,
+    told,
     too_large,
 )
 from hermes.core.ids import DEFAULT_ISOLATION, Isolation, MessageId, SessionKey, chat_key
@@ -233,8 +234,8 @@ def _welcome(body: str, manners: Manners) -> str:
 
 def _lead(message: Message, kind: Kind, speaker: Person, manners: Manners) -> str:
     shared = manners.isolation.threads if _thread(message) else manners.isolation.groups
-    called = speaker.name.replace(":", "") or speaker.id
-    name = f"{called}: " if kind != "dm" and shared == "shared" else ""
+    named = f"{told(speaker.name)} ({speaker.id}): " if speaker.name else f"{speaker.id}: "
+    name = named if kind != "dm" and shared == "shared" else ""
     corrected = f"{CORRECTED}\n" if message.edit_date else ""
     came_from = forwarded(message.forward_origin) if message.forward_origin is not None else ""
     return f"{name}{corrected}{quote_of(message)}{came_from}"

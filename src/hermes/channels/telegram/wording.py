@@ -1,16 +1,20 @@
 """What a message is about when it is not text: a place, a poll, a sticker, in a few words. Pure."""
 
+import re
 from collections.abc import Callable, Iterator
 
 from msgspec import Struct
 
 from hermes.channels.telegram.updates import Chat, File, Message, Origin, Sticker, User
+from hermes.views.quoting import bared, name
 
 FILE_BYTES_MAX = 20_000_000  # what a bot may fetch
 NAME_CHARS_MAX = 64
 QUOTE_CHARS_MAX = 300
 QUOTE_LINES_MAX = 8
 OPTIONS_MAX = 12
+
+_MEDIA_TYPE = re.compile(r"[a-z]{1,20}/[a-z0-9.+-]{1,80}", re.ASCII)
 
 CORRECTED = "(This corrects what I wrote before.)"
 
@@ -33,7 +37,13 @@ def title_of(chat: Chat) -> str:
 
 
 def one_line(text: str) -> str:
-    return " ".join(text.split())[:NAME_CHARS_MAX]
+    """Without what does not show: a name is chosen by whoever has it."""
+    return " ".join(bared(text)[0].split())[:NAME_CHARS_MAX]
+
+
+def told(text: str) -> str:
+    """A name or a title among words of ours, which it cannot end."""
+    return name(one_line(text))
 
 
 def quote_source(message: Message) -> Message | None:
@@ -60,7 +70,7 @@ def forwarded(origin: Origin) -> str:
     whom = name_of(origin.sender_user) or one_line(origin.sender_user_name)
     chat = origin.chat or origin.sender_chat
     whom = whom or (title_of(chat) if chat is not None else "")
-    return f"(Forwarded from {whom or 'somebody'}.)\n"
+    return f"(Forwarded from {told(whom) if whom else 'somebody'}.)\n"
 
 
 def files_of(message: Message) -> Iterator[tuple[Wanted, int]]:
@@ -93,7 +103,7 @@ def nouns(message: Message) -> Iterator[str]:
 
 def too_large(wanted: Wanted, size: int) -> str:
     most = FILE_BYTES_MAX // 1_000_000
-    named = f"{wanted.noun}, {wanted.name}," if wanted.noun == "file" else wanted.noun
+    named = f"{wanted.noun}, {told(wanted.name)}," if wanted.noun == "file" else wanted.noun
     return f"(A {named} of {size / 1e6:.0f} MB came with this: too large, the limit is {most} MB.)"
 
 
@@ -104,8 +114,8 @@ def lost(wanted: Wanted) -> str:
 def sticker_words(sticker: Sticker, described: str = "") -> str:
     if described:
         return f"(a sticker: {described})"
-    known = [sticker.emoji, f"from the set {sticker.set_name}" if sticker.set_name else ""]
-    words = " ".join(one_line(word) for word in known if word)
+    known = [one_line(sticker.emoji), f"from the set {told(sticker.set_name)}"]
+    words = " ".join(word for word in known[: 1 + bool(sticker.set_name)] if word)
     return f"(a sticker: {words})" if words else "(a sticker)"
 
 
@@ -123,10 +133,9 @@ def picture_of(sticker: Sticker) -> Wanted | None:
 def _wanted(file: File, noun: str, media_type: str, ending: str) -> Wanted:
     name = one_line(file.file_name.replace("/", "_")) or f"{noun.replace(' ', '-')}{ending}"
     kind = file.mime_type.lower()
-    sound = 0 < len(kind) <= NAME_CHARS_MAX and kind.count("/") == 1 and kind.isascii()
     return Wanted(
         file_id=file.file_id,
-        media_type=kind if sound and not any(map(str.isspace, kind)) else media_type,
+        media_type=kind if _MEDIA_TYPE.fullmatch(kind) else media_type,
         name=name,
         noun=noun,
     )
@@ -135,8 +144,8 @@ def _wanted(file: File, noun: str, media_type: str, ending: str) -> Wanted:
 def _place(message: Message) -> str:
     if message.venue is not None:
         named, at = message.venue, message.venue.location
-        told = f"{one_line(named.title)}, {one_line(named.address)}, "
-        return f"(a place: {told}{at.latitude}, {at.longitude})"
+        where = f"{told(named.title)}, {told(named.address)}, "
+        return f"(a place: {where}{at.latitude}, {at.longitude})"
     spot = message.location
     return f"(a location: {spot.latitude}, {spot.longitude})" if spot is not None else ""
 
@@ -145,15 +154,15 @@ def _contact(message: Message) -> str:
     who = message.contact
     if who is None:
         return ""
-    return f"(a contact: {one_line(f'{who.first_name} {who.last_name}')}, {who.phone_number[:40]})"
+    return f"(a contact: {told(f'{who.first_name} {who.last_name}')}, {told(who.phone_number)})"
 
 
 def _poll(message: Message) -> str:
     poll = message.poll
     if poll is None:
         return ""
-    options = "; ".join(one_line(option.text) for option in poll.options[:OPTIONS_MAX])
-    return f"(a poll: {poll.question[:QUOTE_CHARS_MAX]} Options: {options})"
+    options = "; ".join(told(option.text) for option in poll.options[:OPTIONS_MAX])
+    return f"(a poll: {name(poll.question[:QUOTE_CHARS_MAX])} Options: {options})"
 
 
 def _dice(message: Message) -> str:

@@ -14,6 +14,7 @@ from msgspec import Struct
 from hermes.channels.webhook.settings import PLACEHOLDER, Route
 from hermes.core.ids import MessageId, SessionKey, session_key
 from hermes.core.messages import Address, Inbound, Person, sound
+from hermes.views.quoting import neutral
 
 WINDOW_S = 300.0
 DELIVERY = re.compile(r"[!-~]{1,200}")
@@ -101,7 +102,7 @@ def prompt_text(template: str, body: bytes) -> str:
             return _cut(raw, BODY_CHARS_MAX)
         return _cut(_shown(_at(fields, found[1])), FIELD_CHARS_MAX)
 
-    return _cut(sound(PLACEHOLDER.sub(filled, template)), TEXT_CHARS_MAX)
+    return _cut(neutral(sound(PLACEHOLDER.sub(filled, template))), TEXT_CHARS_MAX)
 
 
 def inbound_of(

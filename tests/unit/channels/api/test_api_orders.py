@@ -52,8 +52,8 @@ async def test_a_question_is_listed_with_what_would_run_and_why(tmp_path: Path) 
         assert (await here.http.get("/v1/approvals")).json() == []
         _, turn = await asked(here)
         [question] = (await here.http.get("/v1/approvals")).json()
+    assert len(question.pop("id")) == 32, "a name that no model and no stranger can guess"
     assert question.pop("asked_at") < question.pop("expires_at")
-    assert len(question.pop("id")) == 32, "nobody guesses it"
     assert '{"amount":9}' in question.pop("preview")
     assert question == {
         "session": "agent:main:api:dm:work",

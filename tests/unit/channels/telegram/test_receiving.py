@@ -71,7 +71,7 @@ async def test_a_file_that_is_too_large_is_said_to_be(tmp_path: Path) -> None:
         )
         (inbound,) = await w.heard(1)
         assert inbound.media == ()
-        assert inbound.text.startswith("the film\n(A file, film.mkv, of 31 MB came with this")
+        assert inbound.text.startswith('the film\n(A file, "film.mkv", of 31 MB came with this')
         assert w.api.called("getFile") == []
 
 
@@ -118,7 +118,7 @@ async def test_a_sticker_that_nobody_can_describe_is_named(tmp_path: Path) -> No
         w.api.say(sticker=STICKER)
         w.api.say(sticker={**STICKER, "file_unique_id": "u2", "is_animated": True})
         first, second = await w.heard(2)
-        assert first.text == second.text == "(a sticker: 🐱 from the set Cats)"
+        assert first.text == second.text == '(a sticker: 🐱 from the set "Cats")'
         assert len(w.described) == 1, "an animation has no still picture"
 
 
