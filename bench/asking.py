@@ -12,6 +12,7 @@ from bench.running import Gateway
 
 PLAIN = "Please go on with the work."
 NUMBER = "0123456789"  # another one in each turn
+EFFECTS = "effects"
 TURNS_MAX = 20  # in one session; then another one is begun
 TURN_S_MAX = 120.0
 
@@ -31,10 +32,19 @@ class Load:
         return self.turns / self.wall_s
 
 
-def tool_text(gateway: Gateway, command: str = f"echo {NUMBER}") -> str:
-    """A message that makes the model call the shell once."""
+def tool_text(gateway: Gateway) -> str:
+    """A message that makes the model call the shell once: a line is added to a file."""
     name, argument = gateway.peer.tool
+    command = f"echo {NUMBER} >> {gateway.ground.workspace / EFFECTS}"
     return f"{PLAIN} [[call {name} {json.dumps({argument: command})}]]"
+
+
+def effects(gateway: Gateway) -> int:
+    """How many such lines there are."""
+    try:
+        return (gateway.ground.workspace / EFFECTS).read_bytes().count(b"\n")
+    except FileNotFoundError:
+        return 0
 
 
 async def load(gateway: Gateway, name: str, *, sessions: int, seconds: float, text: str) -> Load:
@@ -53,22 +63,29 @@ async def load(gateway: Gateway, name: str, *, sessions: int, seconds: float, te
     return done
 
 
-async def in_turn(
-    gateway: Gateway, name: str, turns: int, seconds: float
-) -> list[tuple[float, float]]:
-    """One session, one turn behind the other: wall and processor time of each."""
-    line, spent = _Line(gateway, name, PLAIN, turns_max=turns), []
-    until = time.monotonic() + seconds
-    try:
-        for _ in range(turns):
-            began, cpu = time.monotonic(), gateway.cpu_s()
-            await line.turn()
-            spent.append((time.monotonic() - began, gateway.cpu_s() - cpu))
-            if time.monotonic() > until:
-                break
-    finally:
-        line.close()
-    return spent
+class Long:
+    """One session, one turn behind the other: wall and processor time of each is in `spent`."""
+
+    def __init__(self, gateway: Gateway, name: str, turns_max: int) -> None:
+        self._gateway = gateway
+        self._line = _Line(gateway, name, PLAIN, turns_max=turns_max)
+        self.spent: list[tuple[float, float]] = []
+
+    @property
+    def seconds(self) -> float:
+        return sum(wall for wall, _ in self.spent)
+
+    async def turns(self, count: int, seconds_max: float) -> None:
+        """So many more; fewer when all of them together took too long."""
+        for _ in range(count):
+            began, cpu = time.monotonic(), self._gateway.cpu_s()
+            await self._line.turn()
+            self.spent.append((time.monotonic() - began, self._gateway.cpu_s() - cpu))
+            if self.seconds > seconds_max:
+                return
+
+    def close(self) -> None:
+        self._line.close()
 
 
 async def visits(

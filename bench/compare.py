@@ -1,11 +1,12 @@
 """Hermes beside what a user would pick instead, on this machine, in one run.
 
-    ./hermes-bench [--peers] [--rows a,b] [--rounds N] [--seconds S] [--out DIR] [--keep DIR]
+    ./hermes-bench [--peers] [--only a,b] [--rows a,b] [--rounds N] [--seconds S] [--keep DIR]
 
 Without --peers it measures Hermes alone. Peers are installed from the package registries into a
 folder that is deleted at the end (--keep DIR leaves it, and the next run finds them there), and are
 pointed at a model on loopback. The rounds of all programs take turns. Writes results.json, the
-plots and the document; --report writes them again from the results that are there.
+plots and the document; --report writes them again from the results that are there. A run that was
+interrupted goes on where it was when the same command is given again.
 """
 
 import argparse
@@ -13,21 +14,24 @@ import asyncio
 import json
 import os
 import platform
+import shutil
 import sys
 import tempfile
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
+from bench.kept import Kept, results
 from bench.peers import OURS, PEERS
 from bench.peers.base import Installed, NotHere, Peer, size_of
 from bench.report import write
-from bench.rows import ROWS, Field
+from bench.rows import ROWS, Field, There
 from bench.running import House, run
 
 ROOT = Path(__file__).parents[1]
-ROUNDS, SECONDS, HISTORY_S = 3, 5.0, 600.0
+ROUNDS, SECONDS, HISTORY_S = 3, 4.0, 100.0
+INSTALL = "install"
 STAMP = "installed.json"
 
 Json = dict[str, Any]
@@ -36,19 +40,17 @@ Json = dict[str, Any]
 def main(words: Sequence[str] | None = None) -> int:
     given = _parser().parse_args(words)
     out = Path(given.out)
-    results: Json = _read(out / "results.json")
-    if not given.report:
-        rows = given.rows.split(",") if given.rows else ["install", *ROWS]
-        wrong = [row for row in rows if row not in ("install", *ROWS)]
+    if given.report:
+        found = results(out)
+    else:
+        rows = given.rows.split(",") if given.rows else [INSTALL, *ROWS]
+        wrong = [row for row in rows if row not in (INSTALL, *ROWS)]
         if wrong:
-            sys.exit(f"there is no row {wrong[0]}; there are: install, {', '.join(ROWS)}")
+            sys.exit(f"there is no row {wrong[0]}; there are: {INSTALL}, {', '.join(ROWS)}")
         with tempfile.TemporaryDirectory(ignore_cleanup_errors=True) as folder:
             kept = Path(given.keep).resolve() if given.keep else Path(folder) / "programs"
-            results = _measured(given, rows, Path(folder), kept, results)
-        out.mkdir(parents=True, exist_ok=True)
-        text = json.dumps(results, indent=1, sort_keys=True)
-        (out / "results.json").write_text(text + "\n", encoding="utf-8")
-    write(results, out, Path(given.document))
+            found = _measured(given, rows, Path(folder), kept)
+    write(found, out, Path(given.document))
     print(f"Written: {given.document}, {given.out}")
     return 0
 
@@ -56,7 +58,7 @@ def main(words: Sequence[str] | None = None) -> int:
 def _parser() -> argparse.ArgumentParser:
     words = argparse.ArgumentParser(prog="hermes-bench", description=(__doc__ or "").split("\n")[0])
     words.add_argument("--peers", action="store_true", help="install and measure the others, too")
-    words.add_argument("--rows", metavar="A,B", help=f"of: install, {', '.join(ROWS)}")
+    words.add_argument("--rows", metavar="A,B", help=f"of: {INSTALL}, {', '.join(ROWS)}")
     words.add_argument("--only", metavar="A,B", help="of the peers, only these")
     words.add_argument("--rounds", type=int, default=ROUNDS, metavar="N")
     words.add_argument("--seconds", type=float, default=SECONDS, help="of each load", metavar="S")
@@ -68,88 +70,87 @@ def _parser() -> argparse.ArgumentParser:
     return words
 
 
-def _measured(
-    given: argparse.Namespace, rows: Sequence[str], folder: Path, kept: Path, old: Json
-) -> Json:
+def _measured(given: argparse.Namespace, rows: Sequence[str], folder: Path, programs: Path) -> Json:
+    began, load = time.monotonic(), os.getloadavg()[0]
     named = given.only.split(",") if given.only else [peer.name for peer in PEERS]
     peers = [peer for peer in PEERS if peer.name in named] if given.peers else []
-    there: dict[str, tuple[Peer, Installed]] = {}
-    results: Json = {
-        "machine": machine(),
-        "when": time.strftime("%Y-%m-%d", time.gmtime()),
-        "rounds": given.rounds,
-        "seconds": given.seconds,
-        "programs": dict(old.get("programs", {})),
-        "rows": dict(old.get("rows", {})),
-        "crash": dict(old.get("crash", {})),
-    }
-    installs: Json = {"figures": {}, "problems": {}}
-    for peer in (OURS, *peers):
+    limits = {"rounds": given.rounds, "seconds": given.seconds, "history_s": given.history_s}
+    asked = {**limits, "rows": list(rows), "programs": [peer.name for peer in peers]}
+    kept = Kept(Path(given.out), asked)
+    print("programs", flush=True)
+    there, installs = _put_there((OURS, *peers), programs)
+    kept.programs({name: _described(peer, made) for name, (peer, made) in there.items()})
+    if INSTALL in rows and INSTALL not in kept.rows:
+        kept.row(INSTALL, installs)
+    for number, row in enumerate(rows, 1):
+        if row in kept.rows:
+            continue
+        passed = (time.monotonic() - began) / 60
+        print(f"[{number} of {len(rows)}] {row}, after {passed:.1f} min", flush=True)
+        kept.row(row, _row(row, Field(House(folder), there, **limits)))
+    when = time.strftime("%Y-%m-%d", time.gmtime())
+    loads = [round(load, 1), round(os.getloadavg()[0], 1)]
+    return kept.whole({"machine": {**machine(), "load": loads}, "when": when, **limits})
+
+
+def _row(row: str, field: Field) -> Json:
+    house = field.house
+    with tempfile.TemporaryDirectory(dir=house.folder, ignore_cleanup_errors=True) as folder:
+        house.folder = Path(folder)
         try:
-            installed, seconds = _installed(peer, kept)
+            asyncio.run(ROWS[row](field))  # type: ignore[arg-type]
+        finally:
+            house.end()
+    measured: Json = {"figures": field.figures, "problems": field.problems}
+    return measured | ({"fates": field.fates} if field.fates else {})
+
+
+def _put_there(peers: Sequence[Peer], programs: Path) -> tuple[There, Json]:
+    there: dict[str, tuple[Peer, Installed]] = {}
+    installs: Json = {"figures": {}, "problems": {}}
+    for peer in peers:
+        print(f"  {peer.label:14} …", flush=True)
+        try:
+            installed, seconds = _installed(peer, programs)
         except NotHere as why:
             installs["problems"][peer.name] = str(why)
-            print(f"  {peer.name:14} not run: {why}", flush=True)
+            print(f"  {peer.label:14} not run: {why}", flush=True)
             continue
         there[peer.name] = (peer, installed)
-        sizes = {"packages": [installed.packages], "mb": [installed.bytes / 1e6]}
-        installs["figures"][peer.name] = {"wall_s": seconds, **sizes}
-        results["programs"][peer.name] = {
-            "label": peer.label,
-            "version": installed.version,
-            "how": peer.how,
-        }
-    if "install" in rows:
-        results["rows"]["install"] = installs
-    load_before = os.getloadavg()
-    for row in rows:
-        if row in ROWS:
-            print(row, flush=True)
-            _row(given, row, there, folder, results)
-    results["machine"]["load"] = [
-        round(value, 1) for value in (*load_before[:1], os.getloadavg()[0])
-    ]
-    return results
+        size = installed.bytes / 1e6
+        figures = {"wall_s": [seconds], "packages": [installed.packages], "mb": [size]}
+        installs["figures"][peer.name] = figures
+        told = f"{seconds:.0f} s, {installed.packages} packages, {size:.0f} MB"
+        print(f"  {peer.label:14} {installed.version}: {told}", flush=True)
+    return there, installs
 
 
-def _row(
-    given: argparse.Namespace,
-    row: str,
-    there: Mapping[str, tuple[Peer, Installed]],
-    folder: Path,
-    results: Json,
-) -> None:
-    house = House(Path(tempfile.mkdtemp(dir=folder)))
-    field = Field(house, there, given.rounds, given.seconds, given.history_s)
-    try:
-        asyncio.run(ROWS[row](field))  # type: ignore[arg-type]
-    finally:
-        house.end()
-    results["rows"][row] = {"figures": field.figures, "problems": field.problems}
-    results["crash"].update(field.fates)
+def _described(peer: Peer, installed: Installed) -> Json:
+    return {"label": peer.label, "version": installed.version, "how": peer.how, "set": peer.settled}
 
 
-def _installed(peer: Peer, kept: Path) -> tuple[Installed, list[float]]:
+def _installed(peer: Peer, programs: Path) -> tuple[Installed, float]:
     """As it was put there before, or anew. What its chats need is added behind the clock."""
-    folder = kept / peer.name
+    folder = programs / peer.name
     stamp = folder / STAMP
     if stamp.exists():
         known = json.loads(stamp.read_text(encoding="utf-8"))
-        seconds = known.pop("seconds")
+        seconds = float(known.pop("wall_s"))
         program, where = tuple(known.pop("program")), Path(known.pop("folder"))
         return Installed(where, program, **known), seconds
+    shutil.rmtree(folder, ignore_errors=True)  # what an interrupted run has left
     folder.mkdir(parents=True)
-    print(f"  {peer.name:14} is installed", flush=True)
+    peer.prepare(folder)
     began = time.monotonic()
     found = peer.install(folder)
-    seconds = [time.monotonic() - began]
-    said = run(peer.version(found), folder).said
+    seconds = time.monotonic() - began
     size = size_of(found.folder)
-    peer.equip(found)
+    said = run(peer.version(found), folder).said
     version = next((w for w in said.split() if any(c.isdigit() for c in w)), "").strip("v,()")
     made = Installed(found.folder, found.program, version, found.packages, size)
+    peer.equip(made)
     known = {"program": made.program, "folder": str(made.folder), "version": version}
-    known |= {"packages": made.packages, "bytes": size, "seconds": seconds}
+    known |= {"packages": made.packages, "bytes": size, "wall_s": seconds}
     stamp.write_text(json.dumps(known), encoding="utf-8")
     return made, seconds
 
@@ -169,13 +170,6 @@ def machine() -> Json:
         "system": f"{platform.system()} {platform.release().split('-')[0]}",
         "python": platform.python_version(),
     }
-
-
-def _read(file: Path) -> Json:
-    if not file.exists():
-        return {}
-    found: Json = json.loads(file.read_text(encoding="utf-8"))
-    return found
 
 
 if __name__ == "__main__":

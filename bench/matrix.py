@@ -188,9 +188,10 @@ async def staged(house: House, peer: Peer, installed: Installed) -> AsyncIterato
     gate = Gate()
     folder = Path(tempfile.mkdtemp(dir=house.folder))
     context, authority = vouched(folder)
+    bot = GatedBot(gate)
     async with (
         GatedModel(gate) as model,
-        GatedBot(gate) as bot,
+        bot,
         Tunnel(bot.http.port, context) as tunnel,
     ):
         ground = Ground(
@@ -209,23 +210,16 @@ async def staged(house: House, peer: Peer, installed: Installed) -> AsyncIterato
                 stage.gateway.kill()
 
 
-async def matrix(
-    house: House, peer: Peer, installed: Installed, instants: Sequence[str], wide: int = 2
-) -> list[Json]:
-    """All instants, so many at a time."""
-    free = asyncio.Semaphore(wide)
+async def case(house: House, peer: Peer, installed: Installed, instant: str) -> Fate:
+    try:
+        async with staged(house, peer, installed) as stage:
+            return await fate(stage, instant)
+    except (TimeoutError, NotHere, RuntimeError) as problem:
+        return Fate(instant, why=str(problem))
 
-    async def one(instant: str) -> Json:
-        async with free:
-            try:
-                async with staged(house, peer, installed) as stage:
-                    found = await fate(stage, instant)
-            except (TimeoutError, NotHere) as problem:
-                found = Fate(instant, why=str(problem))
-            print(f"  {peer.label:14} {instant:13} {told(found)}", flush=True)
-            return {**asdict(found), "faultless": found.faultless}
 
-    return list(await asyncio.gather(*(one(instant) for instant in instants)))
+def as_json(found: Fate) -> Json:
+    return {**asdict(found), "faultless": found.faultless}
 
 
 def told(found: Fate) -> str:

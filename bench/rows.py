@@ -11,7 +11,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from bench import matrix
-from bench.asking import PLAIN, in_turn, load, tool_text, visits
+from bench.asking import PLAIN, Long, effects, load, tool_text, visits
 from bench.gated import Gate, GatedModel
 from bench.peers.base import Installed, Peer
 from bench.running import Gateway, House, free_port, run
@@ -21,11 +21,14 @@ QUESTION = "Please go on with the work."
 SESSIONS = (1, 16, 64)
 MESSAGES = (10, 200, 1000)
 WINDOW = 10  # turns on either side of such a history's length
+CHUNK = 60  # turns of one before it is another's turn
 SETTLE_S = 5.0  # from ready to idle
 MANY = 200
+AT_A_TIME = 4
 BYTES_A_TOKEN = 4  # about; the same for everybody
 
 Figures = dict[str, list[float]]
+There = Mapping[str, tuple[Peer, Installed]]
 
 
 @dataclass
@@ -33,20 +36,30 @@ class Field:
     """Everybody who takes part, and how thoroughly it is done."""
 
     house: House
-    there: Mapping[str, tuple[Peer, Installed]]
+    there: There
     rounds: int
     seconds: float
     history_s: float
     figures: dict[str, Figures] = field(default_factory=dict)
     problems: dict[str, str] = field(default_factory=dict)
     fates: dict[str, list[dict[str, object]]] = field(default_factory=dict)
+    now: str = ""  # which round it is
+
+    def turns(self, count: int) -> Iterator[int]:
+        """Rounds, one after the other, so that whoever watches knows which it is."""
+        for number in range(count):
+            self.now = f"{number + 1} of {count}"
+            yield number
 
     def add(self, name: str, **values: float) -> None:
         mine = self.figures.setdefault(name, {})
         for metric, value in values.items():
             mine.setdefault(metric, []).append(value)
         said = ", ".join(f"{metric} {value:.4g}" for metric, value in values.items())
-        print(f"  {name:14} {said}", flush=True)
+        self.say(name, said)
+
+    def say(self, name: str, text: str) -> None:
+        print(f"  {self.now:>8}  {self.there[name][0].label:14} {text}", flush=True)
 
     def standing(self) -> Iterator[tuple[str, Peer, Installed]]:
         """Those who have not failed in this row."""
@@ -62,7 +75,7 @@ class Field:
         except (RuntimeError, TimeoutError, OSError, asyncio.IncompleteReadError) as problem:
             first = (str(problem) or type(problem).__name__).splitlines()[0][:300]
             self.problems[name] = first
-            print(f"  {name:14} FAILED: {first}", flush=True)
+            self.say(name, f"FAILED: {first}")
 
     def model(self) -> int:
         """One that answers at once, in a process of its own."""
@@ -89,7 +102,7 @@ class Field:
 
 
 async def version(field: Field) -> None:
-    for _ in range(field.rounds * 3):
+    for _ in field.turns(field.rounds * 3):
         for name, peer, installed in field.standing():
             with field.tried(name):
                 spent = run(peer.version(installed), field.house.ground(0).home)
@@ -99,7 +112,7 @@ async def version(field: Field) -> None:
 async def ask(field: Field) -> None:
     """The first question of a fresh home, then those of a home that is used already."""
     model = field.model()
-    for _ in range(field.rounds):
+    for _ in field.turns(field.rounds):
         for name, peer, installed in field.standing():
             with field.tried(name):
                 ground = field.house.ground(model)
@@ -111,7 +124,7 @@ async def ask(field: Field) -> None:
 
 async def gateway(field: Field) -> None:
     model = field.model()
-    for _ in range(field.rounds):
+    for _ in field.turns(field.rounds):
         for name, peer, installed in field.standing():
             with field.tried(name):
                 ground = field.house.ground(model, port=free_port())
@@ -130,7 +143,7 @@ async def turns(field: Field) -> None:
     """Closed loops: a session asks again as soon as it is answered. The model answers at once, so
     all of the latency is added."""
     up = await field.gateways(field.model())
-    for number in range(field.rounds):
+    for number in field.turns(field.rounds):
         for sessions in SESSIONS:
             for kind in ("plain", "tool"):
                 for name, here in up.items():
@@ -145,10 +158,12 @@ async def _one_load(
     field: Field, name: str, here: Gateway, kind: str, sessions: int, number: int
 ) -> None:
     text = PLAIN if kind == "plain" else tool_text(here)
-    label = f"{kind}{sessions}"
+    label, before = f"{kind}{sessions}", effects(here)
     done = await load(
         here, f"{label}-{number}", sessions=sessions, seconds=field.seconds, text=text
     )
+    if kind == "tool" and effects(here) - before < done.turns:
+        raise RuntimeError(f"of {done.turns} commands {effects(here) - before} did their work")
     low = sorted(done.latencies_s)
     field.add(
         name,
@@ -165,17 +180,23 @@ async def history(field: Field) -> None:
     """One conversation from its first message on; a turn's cost as it gets longer."""
     up = await field.gateways(field.model())
     most = MESSAGES[-1] // 2 + WINDOW
-    for name, here in up.items():
-        with field.tried(name):
-            spent = await in_turn(here, "long", most, field.history_s)
-            for messages in MESSAGES:
-                middle = messages // 2
-                part = spent[max(middle - WINDOW, 1) : middle + WINDOW]
-                if len(spent) >= middle + min(WINDOW, middle):
-                    wall = statistics.median(wall for wall, _ in part)
-                    cpu = statistics.mean(cpu for _, cpu in part)
-                    field.add(name, **{f"wall{messages}_s": wall, f"cpu{messages}_s": cpu})
-        here.kill()
+    long = {name: Long(here, "long", most) for name, here in up.items()}
+    for number in field.turns(-(-most // CHUNK)):
+        for name, one in long.items():
+            if name not in field.problems and one.seconds < field.history_s:
+                with field.tried(name):
+                    await one.turns(min(CHUNK, most - number * CHUNK), field.history_s)
+                    field.say(name, f"{len(one.spent) * 2} messages, {one.seconds:.1f} s")
+    for name, one in long.items():
+        one.close()
+        up[name].kill()
+        for messages in MESSAGES:
+            middle = messages // 2
+            part = one.spent[max(middle - WINDOW, 1) : middle + WINDOW]
+            if len(one.spent) >= middle + min(WINDOW, middle):
+                wall = statistics.median(wall for wall, _ in part)
+                cpu = statistics.mean(cpu for _, cpu in part)
+                field.add(name, **{f"wall{messages}_s": wall, f"cpu{messages}_s": cpu})
 
 
 async def memory(field: Field) -> None:
@@ -208,14 +229,24 @@ async def prompt(field: Field) -> None:
 
 
 async def crash(field: Field) -> None:
-    for name, peer, installed in field.standing():
-        with field.tried(name):
-            field.fates[name] = await matrix.matrix(
-                field.house, peer, installed, list(matrix.INSTANTS)
-            )
-            good = sum(bool(each["faultless"]) for each in field.fates[name])
-            reached = sum(bool(each["reached"]) for each in field.fates[name])
-            field.add(name, faultless=good, reached=reached)
+    """Every instant of everybody, so many at a time; there is much waiting in it."""
+    free = asyncio.Semaphore(AT_A_TIME)
+
+    async def one(name: str, peer: Peer, installed: Installed, instant: str) -> None:
+        async with free:
+            found = await matrix.case(field.house, peer, installed, instant)
+            field.say(name, f"{instant:13} {matrix.told(found)}")
+            field.fates.setdefault(name, []).append(matrix.as_json(found))
+
+    everybody = list(field.standing())
+    cases = [(*who, instant) for instant in matrix.INSTANTS for who in everybody]
+    field.now = f"{len(cases)}"
+    await asyncio.gather(*(one(*case) for case in cases))
+    order = list(matrix.INSTANTS)
+    for name, fates in field.fates.items():
+        fates.sort(key=lambda fate: order.index(str(fate["instant"])))
+        good = sum(bool(fate["faultless"]) for fate in fates)
+        field.add(name, faultless=good, reached=sum(bool(fate["reached"]) for fate in fates))
 
 
 Row = Callable[[Field], Awaitable[None]]

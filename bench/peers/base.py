@@ -1,6 +1,7 @@
 """What is to be known of an agent so that it can be measured like the others."""
 
 import os
+import shutil
 import subprocess
 import sys
 from abc import ABC, abstractmethod
@@ -67,11 +68,15 @@ class Peer(ABC):
     name: str  # as in files and options
     label: str  # as people call it
     how: str  # what is driven, for the document
+    settled: str  # what is set other than the model, for the document
     tool: tuple[str, str] = ("terminal", "command")
+
+    def prepare(self, folder: Path) -> None:  # noqa: B027 (most need nothing)
+        """What has to be there before, in the same folder; not a part of what is measured."""
 
     @abstractmethod
     def install(self, folder: Path) -> Installed:
-        """Into this empty folder, from the registries. Raises NotHere."""
+        """Into this folder, from the registries. Raises NotHere."""
 
     @abstractmethod
     def equip(self, installed: Installed) -> None:
@@ -97,25 +102,32 @@ class Peer(ABC):
 
 def environment(folder: Path, *packages: str) -> Installed:
     """A new Python environment that holds these and nothing else."""
-    env = clean() | {"PIP_NO_CACHE_DIR": "1", "PIP_DISABLE_PIP_VERSION_CHECK": "1"}
     where = folder / "env"
     python = where / "bin" / "python"
-    subprocess.run([sys.executable, "-m", "venv", "--without-pip", str(where)], check=True, env=env)
+    words = [sys.executable, "-m", "venv", "--without-pip", str(where)]
+    subprocess.run(words, check=True, env=clean())
     add(python, *packages)
     return Installed(where, (str(python),), packages=len(list(where.rglob("*.dist-info"))))
 
 
 def add(python: Path, *packages: str) -> None:
-    pip = [sys.executable, "-m", "pip", "--python", str(python), "install", "--quiet"]
-    env = {**os.environ, "PIP_NO_CACHE_DIR": "1", "PIP_DISABLE_PIP_VERSION_CHECK": "1"}
-    said = subprocess.run([*pip, *packages], env=env, capture_output=True, text=True, check=False)
+    """By the installer that ours uses, too: uv where it is, or the pip of the base interpreter."""
+    if uv := shutil.which("uv"):
+        words = [uv, "pip", "install", "--quiet", "--no-cache", "--python", str(python)]
+    else:
+        base = Path(sys.base_prefix) / "bin" / f"python3.{sys.version_info.minor}"
+        words = [str(base), "-m", "pip", "--python", str(python), "install", "--quiet"]
+    pip = {"PIP_NO_CACHE_DIR": "1", "PIP_DISABLE_PIP_VERSION_CHECK": "1"}
+    words += packages
+    said = subprocess.run(words, env=clean() | pip, capture_output=True, text=True, check=False)
     if said.returncode:
-        raise NotHere(f"pip: {said.stderr.strip().splitlines()[-1]}")
+        raise NotHere(f"not installed: {(said.stderr.strip() or 'no word').splitlines()[-1]}")
 
 
 def clean() -> dict[str, str]:
     """Our environment, without what would make a foreign program think of us."""
-    return {name: text for name, text in os.environ.items() if not name.startswith("HERMES_")}
+    left_out = ("HERMES_", "PYTHONPATH")
+    return {name: text for name, text in os.environ.items() if not name.startswith(left_out)}
 
 
 def size_of(folder: Path) -> int:

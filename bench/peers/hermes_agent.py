@@ -16,6 +16,7 @@ class HermesAgent(Peer):
     name = "hermes-agent"
     label = "Hermes Agent"
     how = "`gateway run` with its API server or its Telegram adapter; `chat -q` for one question"
+    settled = "no limit of runs at a time (10 otherwise)"
 
     def install(self, folder: Path) -> Installed:
         return base.environment(folder, PACKAGE, AIOHTTP)

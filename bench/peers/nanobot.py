@@ -15,6 +15,7 @@ class Nanobot(Peer):
     name = "nanobot"
     label = "nanobot"
     how = "`serve` for HTTP, `gateway` with its Telegram channel; `agent -m` for one question"
+    settled = "nothing else"
     tool = ("exec", "command")
 
     def install(self, folder: Path) -> Installed:

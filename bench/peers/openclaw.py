@@ -20,7 +20,7 @@ from bench.peers.base import (
 )
 
 PACKAGE = "openclaw"
-NODE_LEAST = 22
+NODE_LEAST = (24, 16)  # of the line that it supports for long
 INSTALL_S_MAX = 900
 
 
@@ -30,31 +30,20 @@ class OpenClaw(Peer):
     how = (
         "`gateway` with its HTTP endpoint or its Telegram channel; `agent --local` for one question"
     )
+    settled = "its HTTP endpoint is switched on"
     tool = ("exec", "command")
     health = "/healthz"
 
+    def prepare(self, folder: Path) -> None:
+        _node(folder)
+
     def install(self, folder: Path) -> Installed:
-        node, npm = _node(), shutil.which("npm")
-        if npm is None:
-            raise NotHere("there is no npm")
-        (folder / "package.json").write_text("{}", encoding="utf-8")
-        words = [npm, "install", "--silent", "--no-fund", "--no-audit"]
-        cache = f"--cache={folder / 'cache'}"
-        env = clean() | {"PATH": f"{Path(node).parent}{os.pathsep}{os.environ['PATH']}"}
-        said = subprocess.run(
-            [*words, cache, PACKAGE],
-            cwd=folder,
-            env=env,
-            capture_output=True,
-            text=True,
-            check=False,
-            timeout=INSTALL_S_MAX,
-        )
-        if said.returncode:
-            raise NotHere(f"npm: {said.stderr.strip()[-200:]}")
-        shutil.rmtree(folder / "cache", ignore_errors=True)
-        modules = folder / "node_modules"
-        lock = json.loads((folder / "package-lock.json").read_text(encoding="utf-8"))
+        node = _node(folder)
+        where = folder / "package"
+        where.mkdir()
+        _npm(where, node, PACKAGE)
+        modules = where / "node_modules"
+        lock = json.loads((where / "package-lock.json").read_text(encoding="utf-8"))
         program = (node, str(modules / PACKAGE / "openclaw.mjs"))
         return Installed(modules, program, packages=len(lock["packages"]) - 1)
 
@@ -113,14 +102,46 @@ class OpenClaw(Peer):
         return {"OPENCLAW_CONFIG_PATH": str(file), "OPENCLAW_STATE_DIR": str(ground.home / "state")}
 
 
-def _node() -> str:
-    """A recent Node: the first on the PATH, or the one that NODE names."""
-    found = os.environ.get("NODE") or shutil.which("node")
+def _node(folder: Path) -> str:
+    """One that is recent enough: from the PATH, or else from the registry."""
+    found = shutil.which("node")
     if found is None:
-        raise NotHere("there is no Node")
-    said = subprocess.run([found, "--version"], capture_output=True, text=True, check=True).stdout
-    if int(said.strip().lstrip("v").partition(".")[0]) < NODE_LEAST:
-        raise NotHere(
-            f"it needs Node {NODE_LEAST}, here is {said.strip()}; NODE=PATH names another"
-        )
-    return found
+        raise NotHere("there is no Node and no npm")
+    if _release(found) >= NODE_LEAST:
+        return found
+    where = folder / "node"
+    fetched = str(where / "node_modules" / "node" / "bin" / "node")
+    if not where.exists():
+        where.mkdir()
+        _npm(where, found, f"node@{NODE_LEAST[0]}")
+    if _release(fetched) < NODE_LEAST:
+        wanted = ".".join(map(str, NODE_LEAST))
+        raise NotHere(f"it needs Node {wanted}, and the registry has none for here")
+    return fetched
+
+
+def _release(node: str) -> tuple[int, ...]:
+    said = subprocess.run([node, "--version"], capture_output=True, text=True, check=False).stdout
+    return tuple(int(part) for part in said.strip().lstrip("v").split(".") if part.isdigit())
+
+
+def _npm(folder: Path, node: str, package: str) -> None:
+    npm = shutil.which("npm")
+    if npm is None:
+        raise NotHere("there is no npm")
+    (folder / "package.json").write_text("{}", encoding="utf-8")
+    cache = folder / "cache"
+    words = [npm, "install", "--silent", "--no-fund", "--no-audit", f"--cache={cache}", package]
+    env = clean() | {"PATH": f"{Path(node).parent}{os.pathsep}{os.environ['PATH']}"}
+    said = subprocess.run(
+        words,
+        cwd=folder,
+        env=env,
+        capture_output=True,
+        text=True,
+        check=False,
+        timeout=INSTALL_S_MAX,
+    )
+    if said.returncode:
+        raise NotHere(f"npm install {package}: {(said.stderr or said.stdout).strip()[-200:]}")
+    shutil.rmtree(cache, ignore_errors=True)

@@ -26,6 +26,7 @@ class Ours(Peer):
     name = "hermes"
     label = "Hermes"
     how = "`gateway run` with the API or Telegram; `chat -q` for one question"
+    settled = "nothing else; commands run in its sandbox, which is on by itself"
 
     def install(self, folder: Path) -> Installed:
         """A copy of the checkout, which then makes its own environment in itself."""
