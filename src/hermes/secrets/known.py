@@ -16,6 +16,7 @@ _NAMES = re.compile(
     r"(?:key|token|secret|passw(?:or)?d|passphrase|pass|pwd|credentials?|auth|cookie|dsn|pat)$",
     re.IGNORECASE,
 )
+_FOLDERS = frozenset({"PWD", "OLDPWD"})  # the shell's own: where it is, no password
 _PASSWORD = re.compile(r"://[^\s/:@]{0,128}:([^\s/@]{1,512})@")
 _SCHEME = re.compile(r"(?:bearer|basic|token)\s+(\S+)", re.IGNORECASE)
 # Headers whose values are no secrets and stand in many texts.
@@ -36,7 +37,7 @@ def secrets_of(settings: Settings) -> frozenset[str]:
         for part in _parts(text)
     }
     for name, value in settings.secrets.items():
-        if _NAMES.search(name):
+        if _NAMES.search(name) and name not in _FOLDERS:
             found.update(_parts(value))
         else:
             found.update(_PASSWORD.findall(value))
