@@ -89,10 +89,10 @@ class Long:
 
 
 async def visits(
-    gateway: Gateway, name: str, *, sessions: int, wide: int, wanted: str = ANSWER
-) -> None:
-    """One turn in each of so many sessions."""
-    names = iter(range(sessions))
+    gateway: Gateway, name: str, *, sessions: int, wide: int, seconds: float, wanted: str = ANSWER
+) -> int:
+    """One turn in each of so many sessions, as far as the time goes; how many there were."""
+    names, done, until = iter(range(sessions)), count(), time.monotonic() + seconds
 
     async def client() -> None:
         for number in names:
@@ -101,8 +101,12 @@ async def visits(
                 await line.turn()
             finally:
                 line.close()
+            next(done)
+            if time.monotonic() > until:
+                return
 
     await asyncio.gather(*(client() for _ in range(wide)))
+    return next(done)
 
 
 _NUMBERS = count(1)

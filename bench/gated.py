@@ -27,11 +27,17 @@ class Gate:
     """One instant, armed once. Whoever gets there stays there."""
 
     name: str = ""
+    armed: str = ""  # the same, also when it has been passed
     reached: asyncio.Event = field(default_factory=asyncio.Event)
 
     def arm(self, name: str) -> None:
-        self.name = name
+        self.name = self.armed = name
         self.reached.clear()
+
+    async def shuts(self, name: str) -> None:
+        """Who comes behind this instant gets no further."""
+        if name == self.armed:
+            await asyncio.Event().wait()
 
     async def at(self, name: str, *, after_s: float = 0.0) -> None:
         if name == self.name and not self.reached.is_set():
@@ -165,6 +171,7 @@ class GatedBot(BotApi):
 
     async def _do(self, method: str, fields: dict[str, str], files: dict[str, Upload]) -> Any:
         if FINAL in fields.get("text", "") and method in ("sendMessage", "editMessageText"):
+            await self.gate.shuts("answer given")
             await self.gate.at("delivering")
         return await super()._do(method, fields, files)
 

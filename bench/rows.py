@@ -5,6 +5,7 @@ import json
 import statistics
 import subprocess
 import sys
+import time
 from collections.abc import Awaitable, Callable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, field
@@ -23,6 +24,8 @@ MESSAGES = (10, 200, 1000)
 WINDOW = 10  # turns on either side of such a history's length
 CHUNK = 60  # turns of one before it is another's turn
 SETTLE_S = 5.0  # from ready to idle
+SLOW_S = 20.0
+READY_S = 120.0
 MANY = 200
 AT_A_TIME = 4
 BYTES_A_TOKEN = 4  # about; the same for everybody
@@ -44,6 +47,7 @@ class Field:
     problems: dict[str, str] = field(default_factory=dict)
     fates: dict[str, list[dict[str, object]]] = field(default_factory=dict)
     now: str = ""  # which round it is
+    slow: set[str] = field(default_factory=set)  # what took so long that once has to be enough
 
     def turns(self, count: int) -> Iterator[int]:
         """Rounds, one after the other, so that whoever watches knows which it is."""
@@ -62,16 +66,19 @@ class Field:
         print(f"  {self.now:>8}  {self.there[name][0].label:14} {text}", flush=True)
 
     def standing(self) -> Iterator[tuple[str, Peer, Installed]]:
-        """Those who have not failed in this row."""
+        """Those who have not failed in this row, and do not take too long for another round."""
         for name, (peer, installed) in self.there.items():
-            if name not in self.problems:
+            if name not in self.problems and f"{name} " not in self.slow:
                 yield name, peer, installed
 
     @contextmanager
-    def tried(self, name: str) -> Iterator[None]:
+    def tried(self, name: str, what: str = "") -> Iterator[None]:
         """What goes wrong with one of them is said in its place, and the others go on."""
+        began = time.monotonic()
         try:
             yield
+            if time.monotonic() - began > SLOW_S:
+                self.slow.add(f"{name} {what}")
         except (RuntimeError, TimeoutError, OSError, asyncio.IncompleteReadError) as problem:
             first = (str(problem) or type(problem).__name__).splitlines()[0][:300]
             self.problems[name] = first
@@ -147,8 +154,9 @@ async def turns(field: Field) -> None:
         for sessions in SESSIONS:
             for kind in ("plain", "tool"):
                 for name, here in up.items():
-                    if name not in field.problems:
-                        with field.tried(name):
+                    what = f"{kind}{sessions}"
+                    if name not in field.problems and f"{name} {what}" not in field.slow:
+                        with field.tried(name, what):
                             await _one_load(field, name, here, kind, sessions, number)
     for here in up.values():
         here.kill()
@@ -204,8 +212,8 @@ async def memory(field: Field) -> None:
     for name, here in up.items():
         with field.tried(name):
             idle = here.memory() / 1e6
-            await visits(here, "many", sessions=MANY, wide=16)
-            field.add(name, idle_mb=idle, after_mb=here.memory() / 1e6)
+            count = await visits(here, "many", sessions=MANY, wide=16, seconds=field.history_s)
+            field.add(name, idle_mb=idle, after_mb=here.memory() / 1e6, sessions=count)
         here.kill()
 
 
@@ -218,7 +226,7 @@ async def prompt(field: Field) -> None:
                 here = field.house.start(peer, installed, ground)
                 try:
                     await here.ready()
-                    await visits(here, "fresh", sessions=1, wide=1, wanted="")
+                    await visits(here, "fresh", sessions=1, wide=1, seconds=READY_S, wanted="")
                 finally:
                     here.kill()
                 request = model.requests[0]

@@ -1,0 +1,153 @@
+"""The rows as pictures: bars on a logarithmic scale, and the crash matrix as a grid. Pure."""
+
+import math
+from collections.abc import Iterator, Mapping, Sequence
+
+from bench.matrix import INSTANTS
+from bench.measures import Json, Measure, ahead, fates_of, figure, programs, times, told
+from hermes.views.chart import Box, Shape, Sheet, Tone, Words
+
+WIDTH, EDGE, LEFT, RIGHT = 960, 32, 300, 820
+TOP, BAR, GAP, SMALL = 104, 17, 16, 11
+TONES: Sequence[Tone] = ("fresh", "output", "cached", "faint")
+CELL, CELL_TOP, INSTANT_WIDTH = 34, 100, 300
+
+
+def bars(results: Json, title: str, measures: Sequence[Measure]) -> Sheet:
+    """A group for each measure. Bars begin at the best of all; ten times as much is one step."""
+    names = programs(results)
+    shapes: list[Shape] = list(_head(results, title, names))
+    groups = [(measure, _values(results, measure, names)) for measure in measures]
+    groups = [(measure, values) for measure, values in groups if values]
+    decades = max((_decades(values) for _, values in groups), default=1.0)
+    bottom = TOP + sum(_height(values) for _, values in groups)
+    shapes += _scale(decades, bottom)
+    y = float(TOP)
+    for measure, values in groups:
+        shapes += _group(results, measure, values, y, decades, names)
+        y += _height(values)
+    return Sheet(WIDTH, int(bottom) + 16, title, tuple(shapes))
+
+
+def _values(results: Json, measure: Measure, names: Sequence[str]) -> dict[str, float]:
+    """As cost: what is better when there is more of it, is turned round."""
+    found = {name: figure(results, measure, name) for name in names}
+    costs = {name: one.median for name, one in found.items() if one is not None and one.median}
+    return {name: 1 / cost if measure.more else cost for name, cost in costs.items()}
+
+
+def _decades(values: Mapping[str, float]) -> float:
+    return max(math.log10(max(values.values()) / min(values.values())), 0.5)
+
+
+def _height(values: Mapping[str, float]) -> int:
+    return BAR * len(values) + GAP
+
+
+def _head(results: Json, title: str, names: Sequence[str]) -> Iterator[Shape]:
+    yield Words(EDGE, 34, title, 20, bold=True)
+    yield Words(
+        EDGE, 60, "Shorter is better; a step of the scale is ten times as much.", 12, "faint"
+    )
+    x = float(EDGE)
+    for name in names:
+        label = _label(results, name)
+        yield Box(x, 78, 11, 11, _tone(name, names))
+        yield Words(x + 17, 83.5, label, SMALL + 1, "faint")
+        x += 17 + 7.2 * len(label) + 26
+
+
+def _label(results: Json, name: str) -> str:
+    found = results["programs"][name]
+    return f"{found['label']} {found['version']}".strip()
+
+
+def _tone(name: str, names: Sequence[str]) -> Tone:
+    return TONES[names.index(name) % len(TONES)]
+
+
+def _scale(decades: float, bottom: float) -> Iterator[Shape]:
+    width = RIGHT - LEFT
+    for step in range(int(decades) + 1):
+        x = LEFT + width * step / decades
+        yield Box(x, TOP - 6, 1, bottom - TOP, "line")
+
+
+def _group(
+    results: Json,
+    measure: Measure,
+    values: Mapping[str, float],
+    y: float,
+    decades: float,
+    names: Sequence[str],
+) -> Iterator[Shape]:
+    best = min(values.values())
+    middle = y + BAR * len(values) / 2 - 2
+    yield Words(LEFT - 14, middle, measure.label.replace("`", ""), 13, anchor="end")
+    ours = figure(results, measure, names[0])
+    for number, (name, value) in enumerate(values.items()):
+        found = figure(results, measure, name)
+        assert found is not None
+        at = y + BAR * number
+        length = max((RIGHT - LEFT) * math.log10(value / best) / decades, 2.0)
+        text = told(found.median, measure.unit)
+        ratio = ahead(ours, found, measure) if name != names[0] else None
+        about = f"{_label(results, name)}: {text}"
+        yield Box(LEFT, at, length, BAR - 4, _tone(name, names), about)
+        said = f"{text}   {times(ratio)}" if ratio is not None else text
+        yield Words(LEFT + length + 8, at + BAR / 2 - 2, said, SMALL, "ink", bold=name == names[0])
+
+
+def grid(results: Json) -> Sheet:
+    """The crash matrix: a row for each instant, a column for each program."""
+    fates = {name: fates_of(results, name) for name in programs(results)}
+    names = [name for name, found in fates.items() if found]
+    title = "SIGKILL at ten instants of a turn"
+    width = (WIDTH - EDGE - INSTANT_WIDTH - EDGE) / max(len(names), 1)
+    shapes: list[Shape] = [
+        Words(EDGE, 34, title, 20, bold=True),
+        Words(
+            EDGE,
+            60,
+            "Times answered, times that the effect happened; what went wrong.",
+            12,
+            "faint",
+        ),
+    ]
+    for column, name in enumerate(names):
+        x = EDGE + INSTANT_WIDTH + width * column
+        good = sum(bool(fate["faultless"]) for fate in fates[name].values())
+        label = f"{results['programs'][name]['label']}: {good} of {len(fates[name])}"
+        shapes.append(Words(x + width / 2, CELL_TOP - 14, label, 13, anchor="middle", bold=True))
+    for row, (instant, words) in enumerate(INSTANTS.items()):
+        y = CELL_TOP + CELL * row
+        shapes.append(Words(EDGE, y + CELL / 2 - 2, words, 12))
+        for column, name in enumerate(names):
+            if (found := fates[name].get(instant)) is not None:
+                shapes += _cell(found, EDGE + INSTANT_WIDTH + width * column, y, width)
+    return Sheet(WIDTH, CELL_TOP + CELL * len(INSTANTS) + 20, title, tuple(shapes))
+
+
+def _cell(fate: Json, x: float, y: float, width: float) -> Iterator[Shape]:
+    tone: Tone = "cached" if fate["faultless"] else "output" if fate["reached"] else "line"
+    yield Box(x + 2, y + 1, width - 4, CELL - 6, tone, fate["why"])
+    counts = f"{fate['answers']} · {fate['effects']}" if fate["reached"] else "not measured"
+    wrong = _wrong(fate)
+    middle = y + CELL / 2 - 2
+    text = f"{counts}   {wrong}" if wrong else counts
+    yield Words(x + width / 2, middle, text, SMALL, anchor="middle")
+
+
+def _wrong(fate: Json) -> str:
+    """The worst of it, in a word or two."""
+    if not fate["reached"]:
+        return ""
+    if not fate["answers"]:
+        return "never answered"
+    if not fate["itself"]:
+        return "had to be asked"
+    if fate["answers"] > 1:
+        return "said twice"
+    if fate["effects"] != 1:
+        return "done again" if fate["effects"] else "not done"
+    return "result lost" if not fate["known"] else "" if fate["valid"] else "history broken"
