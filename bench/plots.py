@@ -4,13 +4,17 @@ import math
 from collections.abc import Iterator, Mapping, Sequence
 
 from bench.matrix import INSTANTS
-from bench.measures import Json, Measure, ahead, fates_of, figure, programs, times, told
+from bench.measures import TIMES, Json, Measure, ahead, fates_of, figure, programs, times, told
 from hermes.views.chart import Box, Shape, Sheet, Tone, Words
 
 WIDTH, EDGE, LEFT, RIGHT = 960, 32, 300, 820
-TOP, BAR, GAP, SMALL = 104, 17, 16, 11
+TOP, BAR, GAP, SMALL = 126, 17, 16, 11
+SCALE = (
+    "Shorter is better, on a logarithmic scale. Behind each value: how many times better ours is."
+)
+COUNTS = "How often the person was answered, how often the effect happened, what else went wrong."
 TONES: Sequence[Tone] = ("fresh", "output", "cached", "faint")
-CELL, CELL_TOP, INSTANT_WIDTH = 34, 100, 300
+CELL, CELL_TOP, INSTANT_WIDTH = 34, 100, 286
 
 
 def bars(results: Json, title: str, measures: Sequence[Measure]) -> Sheet:
@@ -47,7 +51,11 @@ def _height(values: Mapping[str, float]) -> int:
 def _head(results: Json, title: str, names: Sequence[str]) -> Iterator[Shape]:
     yield Words(EDGE, 34, title, 20, bold=True)
     yield Words(
-        EDGE, 60, "Shorter is better; a step of the scale is ten times as much.", 12, "faint"
+        EDGE,
+        60,
+        SCALE,
+        12,
+        "faint",
     )
     x = float(EDGE)
     for name in names:
@@ -71,6 +79,8 @@ def _scale(decades: float, bottom: float) -> Iterator[Shape]:
     for step in range(int(decades) + 1):
         x = LEFT + width * step / decades
         yield Box(x, TOP - 6, 1, bottom - TOP, "line")
+        mark = f"{10**step}{TIMES}" if step else "best"
+        yield Words(x, TOP - 15, mark, SMALL, "faint", "middle")
 
 
 def _group(
@@ -94,7 +104,7 @@ def _group(
         ratio = ahead(ours, found, measure) if name != names[0] else None
         about = f"{_label(results, name)}: {text}"
         yield Box(LEFT, at, length, BAR - 4, _tone(name, names), about)
-        said = f"{text}   {times(ratio)}" if ratio is not None else text
+        said = f"{text} · {times(ratio)}" if ratio is not None else text
         yield Words(LEFT + length + 8, at + BAR / 2 - 2, said, SMALL, "ink", bold=name == names[0])
 
 
@@ -109,7 +119,7 @@ def grid(results: Json) -> Sheet:
         Words(
             EDGE,
             60,
-            "Times answered, times that the effect happened; what went wrong.",
+            COUNTS,
             12,
             "faint",
         ),
@@ -118,7 +128,7 @@ def grid(results: Json) -> Sheet:
         x = EDGE + INSTANT_WIDTH + width * column
         good = sum(bool(fate["faultless"]) for fate in fates[name].values())
         label = f"{results['programs'][name]['label']}: {good} of {len(fates[name])}"
-        shapes.append(Words(x + width / 2, CELL_TOP - 14, label, 13, anchor="middle", bold=True))
+        shapes.append(Words(x + width / 2, CELL_TOP - 14, label, 12, anchor="middle", bold=True))
     for row, (instant, words) in enumerate(INSTANTS.items()):
         y = CELL_TOP + CELL * row
         shapes.append(Words(EDGE, y + CELL / 2 - 2, words, 12))
@@ -134,7 +144,7 @@ def _cell(fate: Json, x: float, y: float, width: float) -> Iterator[Shape]:
     counts = f"{fate['answers']} · {fate['effects']}" if fate["reached"] else "not measured"
     wrong = _wrong(fate)
     middle = y + CELL / 2 - 2
-    text = f"{counts}   {wrong}" if wrong else counts
+    text = f"{counts}, {wrong}" if wrong else counts
     yield Words(x + width / 2, middle, text, SMALL, anchor="middle")
 
 
