@@ -1,4 +1,4 @@
-"""docs/BENCHMARKS.md and its plots, from results. The words are in document.md, by hand."""
+"""docs/BENCHMARKS.md and its plots, from results; the words are by hand, in the `.md.in` files."""
 
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
@@ -24,8 +24,8 @@ from bench.measures import (
 )
 from hermes.views.svg import svg
 
-WORDS = Path(__file__).with_name("document.md")
-FOUND = Path(__file__).with_name("found.md")
+WORDS = Path(__file__).with_name("document.md.in")
+FOUND = Path(__file__).with_name("found.md.in")
 PICTURES: Mapping[str, tuple[str, Sequence[Measure]]] = {
     "start": ("Install, start and rest", (*INSTALL, *START, *GATEWAY)),
     "plain": ("Turns", PLAIN),

@@ -59,9 +59,9 @@ def test_what_is_no_secret_in_settings_stays_visible() -> None:
 
 
 def test_where_the_shell_is_started_is_no_password() -> None:
-    shell = {"PWD": "/home/ada/work", "OLDPWD": "/home/ada", "DB_PWD": "hunter-2"}
+    shell = {"PWD": "/srv/ada/work", "OLDPWD": "/srv/ada", "DB_PWD": "hunter-2"}
     sink = sink_of(Path("nowhere"), Settings(secrets=shell))
-    assert sink("/home/ada/work of /home/ada, hunter-2").endswith(f"/home/ada, {HIDDEN}")
+    assert sink("/srv/ada/work of /srv/ada, hunter-2").endswith(f"/srv/ada, {HIDDEN}")
 
 
 def test_sec_01_every_kind_of_secret_of_the_file_for_secrets_is_known() -> None:
