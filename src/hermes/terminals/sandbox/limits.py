@@ -7,7 +7,10 @@ binds the command as a whole, whoever it runs as. Where there is none, `probe` s
 import contextlib
 import os
 import re
+import threading
 import time
+from collections import deque
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Final
 
@@ -66,25 +69,60 @@ class Cgroups:
         self.parents = parents
         self._caps = caps
         self._young_s = young_s
+        self._made: deque[tuple[float, Path]] | None = None  # and when, the oldest first
+        self._sweeping = threading.Lock()
 
     def join(self, call: str) -> tuple[str, ...]:
         """Groups for this command; those of commands that are over are removed."""
         name = UNSAFE.sub("-", call)[:128]
-        return tuple(str(self._made(parent, name)) for parent in self.parents)
+        groups = [parent / name for parent in self.parents]
+        with self._sweeping:
+            made = self._swept()
+            for group in groups:
+                group.mkdir(exist_ok=True)
+                made.append((time.time(), group))
+        for group in groups:
+            self._limit(group)
+        return tuple(str(group) for group in groups)
 
-    def _made(self, parent: Path, name: str) -> Path:
-        before = time.time() - self._young_s
-        for old in parent.iterdir():
-            with contextlib.suppress(OSError):  # the kernel keeps one that is in use
-                if old.name != name and old.is_dir() and old.stat().st_ctime < before:
-                    old.rmdir()
-        group = parent / name
-        group.mkdir(exist_ok=True)
+    def _swept(self) -> "deque[tuple[float, Path]]":
+        """Those that are left by other processes are looked for once: a look at every group in
+        front of every command would cost more than the command."""
+        if self._made is None:
+            self._made = deque(sorted(_found(self.parents)))
+        now = time.time()
+        for _ in range(len(self._made)):
+            if self._made[0][0] >= now - self._young_s:
+                break
+            _, group = self._made.popleft()
+            if not _removed(group):
+                self._made.append((now, group))
+        return self._made
+
+    def _limit(self, group: Path) -> None:
         _put(group / "pids.max", self._caps.processes)
         _put(group / "memory.max", self._caps.memory_bytes)
         _put(group / "memory.swap.max", 0)
         _put(group / "memory.limit_in_bytes", self._caps.memory_bytes)
-        return group
+
+
+def _found(parents: tuple[Path, ...]) -> Iterator[tuple[float, Path]]:
+    for parent in parents:
+        for group in parent.iterdir():
+            with contextlib.suppress(OSError):
+                if group.is_dir():
+                    yield group.stat().st_ctime, group
+
+
+def _removed(group: Path) -> bool:
+    """False for one that is in use: the kernel keeps it."""
+    try:
+        group.rmdir()
+    except FileNotFoundError:
+        return True
+    except OSError:
+        return False
+    return True
 
 
 def find_cgroups(caps: Caps, root: Path = CGROUPS) -> Cgroups:
@@ -113,5 +151,12 @@ def _usable(group: Path) -> bool:
 
 
 def _put(file: Path, number: int) -> None:
-    if file.exists():
-        file.write_text(str(number), encoding="ascii")
+    """Where the kernel knows that limit."""
+    try:
+        limit = os.open(file, os.O_WRONLY | os.O_CLOEXEC)
+    except FileNotFoundError:
+        return
+    try:
+        os.write(limit, str(number).encode("ascii"))
+    finally:
+        os.close(limit)

@@ -44,13 +44,22 @@ def test_res_02_a_group_is_made_for_a_call_and_removed_after_it() -> None:
     first = found.join("call/../one")
     assert all(Path(group).name == "call-..-one" for group in first)
     assert any((Path(group) / "pids.max").read_text() == "7\n" for group in first)
-    assert Cgroups(found.parents, CAPS).join("while-it-is-launched")
+    other = Cgroups(found.parents, CAPS).join("while-it-is-launched")
     assert all(Path(group).exists() for group in first), "it is young"
     time.sleep(0.05)
     second = found.join("two")
     assert not any(Path(group).exists() for group in first)
-    for group in second:
+    for group in (*second, *other):
         Path(group).rmdir()
+
+
+def test_groups_that_a_dead_process_left_are_removed_and_one_in_use_is_kept(tmp_path: Path) -> None:
+    (tmp_path / "left").mkdir()
+    (tmp_path / "used" / "inside").mkdir(parents=True)
+    groups = Cgroups((tmp_path,), CAPS, young_s=-1.0)
+    for call in ("one", "two"):
+        groups.join(call)
+        assert {path.name for path in tmp_path.iterdir()} == {"used", call}
 
 
 def test_what_is_around_a_program_limits_it_too(tmp_path: Path) -> None:
