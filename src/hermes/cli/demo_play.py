@@ -89,8 +89,10 @@ class Play:
         started = self.place.clock()
         self._beat(story.started(started, child.pid, again=again))
         await self._ready(child)
-        self.up.append((started, self.place.clock(), 0.0))
-        self._beat(story.ready(self.place.clock()))
+        at = self.place.clock()
+        self.up.append((started, at, 0.0))
+        await asyncio.sleep(2 * LOOK_S)  # what is in the journal by then is told before
+        self._beat(story.ready(at))
 
     async def _ready(self, child: Child) -> None:
         async def up() -> bool:

@@ -148,7 +148,7 @@ def told(seen: Seen, beats: Sequence[Beat]) -> Story:
         beats=tuple(_shifted(beat, since) for beat in sorted(beats, key=lambda each: each.at)),
         spans=tuple(
             Span(lane=span.lane, start=span.start - since, end=span.end - since, cut=span.cut)
-            for span in _spans(seen)
+            for span in _spans(seen, beats)
         ),
         pages=tuple(at - since for _, at in seen.pages),
         commits=tuple(sorted({_at(event) - since for event in seen.events})),
@@ -167,7 +167,7 @@ def _shifted(beat: Beat, since: float) -> Beat:
     )
 
 
-def _spans(seen: Seen) -> Iterator[Span]:
+def _spans(seen: Seen, beats: Sequence[Beat]) -> Iterator[Span]:
     for number, (start, _, gone) in enumerate(seen.up):
         yield Span(lane="gateway", start=start, end=gone, cut=number == 0)
     since = began = 0.0
@@ -185,7 +185,8 @@ def _spans(seen: Seen) -> Iterator[Span]:
                 yield Span(lane="command", start=began, end=at)
                 since = at
             case e.TurnEnded(at=at):
-                yield Span(lane="person", start=asked, end=at)
+                has_it = max((beat.at for beat in beats if beat.lane == "person"), default=at)
+                yield Span(lane="person", start=asked, end=max(has_it, at))
             case _:
                 pass
 
