@@ -11,9 +11,9 @@ from typing import TextIO
 
 import msgspec
 
+from hermes.views.honest import visible
+
 GAP = "  "
-_CONTROLS = {code: 0x2400 + code for code in range(0x20) if chr(code) not in "\n\t"}
-_CONTROLS |= {0x7F: 0x2421} | dict.fromkeys(range(0x80, 0xA0), 0xFFFD)
 
 Rows = Sequence[Sequence[str]]
 Drawn = Callable[[Sequence[str], Rows, TextIO], None]
@@ -68,11 +68,6 @@ class Console:
     def colours(self, stream: TextIO) -> bool:
         dull = self.environ.get("NO_COLOR") or self.environ.get("TERM", "") in ("", "dumb")
         return stream.isatty() and not dull
-
-
-def visible(text: str) -> str:
-    """Without power over a terminal: a control character becomes the picture of itself."""
-    return text.replace("\r\n", "\n").translate(_CONTROLS)
 
 
 def aligned(headings: Sequence[str], rows: Rows) -> str:

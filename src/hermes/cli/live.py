@@ -9,7 +9,6 @@ from contextlib import asynccontextmanager
 from itertools import cycle
 
 from hermes.cli.console import Console
-from hermes.cli.transcript import compact, cut
 from hermes.core.events import (
     CallEnded,
     CallStarted,
@@ -22,6 +21,7 @@ from hermes.core.ids import CallId, SessionKey
 from hermes.core.messages import Call, Outcome
 from hermes.core.signals import CallProgress, Compacting, Retrying, Signal, TextDelta
 from hermes.core.store import Journal
+from hermes.views.call_line import compact, cut
 
 TICK_S = 0.05
 LABEL_CHARS = 60

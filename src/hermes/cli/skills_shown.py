@@ -3,7 +3,8 @@
 import shutil
 from collections.abc import Sequence
 
-from hermes.cli.console import Console, visible
+from hermes.cli.console import Console
+from hermes.views.honest import visible
 from hermes.views.skills import Candidate, Finding, SkillFile, SkillShown
 
 RED, GREEN, YELLOW, CYAN = "31", "32", "33", "36"

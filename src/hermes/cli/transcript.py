@@ -8,20 +8,10 @@ import msgspec
 from hermes.cli.times import iso, stamp
 from hermes.core.ids import CallId
 from hermes.core.messages import Call, Line, Outcome
+from hermes.views.call_line import compact, cut
 
 RESULT_LINES, RESULT_CHARS = 3, 160
-CALL_CHARS = 100
 INDENT = "  "
-
-
-def compact(call: Call, width: int = CALL_CHARS) -> str:
-    """A call in one line: the tool, and its arguments as short as they can be told."""
-    return cut(f"{call.tool} {_told(call.arguments)}".rstrip(), width)
-
-
-def cut(text: str, width: int) -> str:
-    line = " ".join(text.split())
-    return line if len(line) <= width else f"{line[: width - 1]}…"
 
 
 def readable(lines: Sequence[Line], *, now: float, full: bool) -> Iterator[str]:
@@ -82,25 +72,6 @@ def _speaker(line: Line) -> str:
     if line.role == "assistant":
         return f"hermes ({line.model})" if line.model else "hermes"
     return "you" if line.sender in ("", "owner") else line.sender
-
-
-def _told(arguments: str) -> str:
-    try:
-        given = msgspec.json.decode(arguments)
-    except msgspec.DecodeError:
-        return arguments
-    if not isinstance(given, dict):
-        return arguments
-    values = list(given.values())
-    return values[0] if len(values) == 1 and isinstance(values[0], str) else _pairs(given)
-
-
-def _pairs(given: Mapping[str, object]) -> str:
-    told = (
-        f"{name}={value if isinstance(value, str) else msgspec.json.encode(value).decode()}"
-        for name, value in given.items()
-    )
-    return " ".join(told)
 
 
 def _fence(text: str) -> str:

@@ -11,13 +11,13 @@ from hermes.cli.names import called, found
 from hermes.cli.place import Place
 from hermes.cli.stored import events_of, looked_at, needed
 from hermes.cli.times import ago, iso, took
-from hermes.cli.transcript import compact, cut
 from hermes.core.errors import Rejected
 from hermes.core.events import Event, TurnEnded, TurnInterrupted
 from hermes.core.ids import TurnId
 from hermes.core.messages import Call, Usage
 from hermes.core.projection import TurnRow
 from hermes.core.store import Store
+from hermes.views.call_line import compact, cut
 from hermes.views.turn_story import StepRow, story, total
 
 RECENT_MAX = 1_000  # turns among which the beginning of an id is looked for

@@ -10,7 +10,21 @@ DECEPTIVE = re.compile(
     r"\ufe00-\ufe0f\ufeff\uffa0\ufff9-\ufffb\ud800-\udfff\U000110bd\U000110cd\U00013430-\U0001345f"
     r"\U0001bca0-\U0001bca3\U0001d173-\U0001d17a\U000e0000-\U000e0fff]"
 )
+_CONTROLS = {code: 0x2400 + code for code in range(0x20) if chr(code) not in "\n\t"}
+_CONTROLS |= {0x7F: 0x2421} | dict.fromkeys(range(0x80, 0xA0), 0xFFFD)
+# Marks that turn the direction of what follows; they show nothing themselves.
+_TURNS = dict.fromkeys((*range(0x202A, 0x202F), *range(0x2066, 0x206A)))
 PLAIN_ASCII = bytes(range(0x20, 0x7F)) + b"\t\n"
+
+
+def visible(text: str) -> str:
+    """Without power over a terminal: a control character becomes the picture of itself."""
+    return text.replace("\r\n", "\n").translate(_CONTROLS)
+
+
+def straight(text: str) -> str:
+    """Visible, and read in the order in which it is written."""
+    return visible(text).translate(_TURNS)
 
 
 def is_deceptive(text: str) -> bool:

@@ -4,7 +4,8 @@ import json
 
 import pytest
 
-from hermes.cli.console import aligned, visible
+from hermes.cli.console import aligned
+from hermes.views.honest import visible
 from unit.cli.stage import stage
 
 ROWS = [("main", "idle", "first\nline"), ("work", "running", "")]

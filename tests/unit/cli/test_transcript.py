@@ -1,8 +1,9 @@
 """A conversation as text."""
 
-from hermes.cli.transcript import compact, cut, markdown, readable, row
+from hermes.cli.transcript import markdown, readable, row
 from hermes.core.ids import CallId
 from hermes.core.messages import Call, Line, Media, Outcome
+from hermes.views.call_line import compact, cut
 
 CALL = Call(id=CallId("t-1"), tool="terminal", arguments='{"command": "ls -la"}')
 PICTURE = Media(digest="d", media_type="image/png", name="a.png")

@@ -8,7 +8,6 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 
 from hermes.cli import config_set, grammar
-from hermes.cli.console import visible
 from hermes.cli.errors import DONE, FAILED, WRONG_USAGE, Usage
 from hermes.cli.place import Place
 from hermes.cli.service.bot import API_BASE, Known, Unasked, Unknown, check, has_form
@@ -20,6 +19,7 @@ from hermes.cli.service.service import Ground
 from hermes.cli.setup_grammar import Channels
 from hermes.core.errors import Rejected
 from hermes.settings import survey
+from hermes.views.honest import visible
 
 API_KEY = "HERMES_API_KEY"
 API_HOST, API_PORT = "127.0.0.1", 8642
