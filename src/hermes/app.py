@@ -6,7 +6,7 @@ Only what is used is imported.
 import os
 import socket
 import time
-from collections.abc import AsyncIterator, Callable
+from collections.abc import AsyncIterator, Awaitable, Callable
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -19,7 +19,7 @@ from hermes.core.messages import Reply
 from hermes.core.rules import ResumeRules
 from hermes.core.signals import Emit
 from hermes.core.store import MediaShelf, Store
-from hermes.engine import LEASE_S, Parts, build, new_id, serving
+from hermes.engine import LEASE_S, Parts, attended, build, new_id, serving
 from hermes.gateway.serve import Serving
 from hermes.gateway.service import Gateway
 from hermes.platforms import Platforms, platforms_of, sandbox_of
@@ -76,6 +76,27 @@ async def opened(
     async with _parts(home, settings, platforms, workdir) as parts:
         gateway = build(replace(parts, emit=emit))
         yield App(gateway=gateway, store=parts.store, media=parts.media, new_id=new_id)
+
+
+@asynccontextmanager
+async def inside(
+    home: Path, settings: "Settings", *, workdir: Path
+) -> AsyncIterator[Callable[[], Awaitable["Attached | None"]]]:
+    """An engine of our own on this home, spoken to as one that runs beside us."""
+    from hermes.channels.local.client import Attached
+    from hermes.channels.local.server import LocalServer
+
+    local = LocalServer(home / "gateway.sock")  # nobody else comes: it never listens
+    own = _parts(home, settings, Platforms(channels=[local]), workdir)
+    async with own as parts, attended(serving(parts)) as door:
+
+        async def attach() -> "Attached | None":
+            return await Attached.by(await local.welcome(door), media=parts.media)
+
+        try:
+            yield attach
+        finally:
+            await local.leave()
 
 
 @asynccontextmanager

@@ -3,11 +3,13 @@
 Part of the composition root. What the parts are made of is the business of app.py.
 """
 
+import asyncio
 import os
 import secrets
 import time
-from collections.abc import Awaitable, Callable, Mapping, Sequence
-from dataclasses import dataclass, field
+from collections.abc import AsyncIterator, Awaitable, Callable, Mapping, Sequence
+from contextlib import asynccontextmanager
+from dataclasses import dataclass, field, replace
 from typing import Literal
 
 from hermes import __version__
@@ -18,9 +20,9 @@ from hermes.agent.question import Asker
 from hermes.commands.chat import chat_commands
 from hermes.commands.skills import declared, live_busy, live_commands
 from hermes.core.budget import Budgets, Limits
-from hermes.core.channel import Channel, Command, Ear, Screen
+from hermes.core.channel import Channel, Command, Door, Ear, Screen
 from hermes.core.grants import Profile
-from hermes.core.ids import NodeId
+from hermes.core.ids import NodeId, SessionKey
 from hermes.core.messages import Call, Effect, Usage
 from hermes.core.people import Role, Sender
 from hermes.core.policy import Mode
@@ -31,6 +33,7 @@ from hermes.core.signals import Emit
 from hermes.core.store import MediaShelf, Store
 from hermes.gateway.delivery import Delivery
 from hermes.gateway.drafts import Drafts
+from hermes.gateway.drain import Drain
 from hermes.gateway.hearing import Hearing
 from hermes.gateway.intake import Intake
 from hermes.gateway.lanes import Lanes
@@ -45,6 +48,7 @@ from hermes.gateway.purse import Purse
 from hermes.gateway.serve import Serving
 from hermes.gateway.service import Gateway
 from hermes.gateway.standing import Standing
+from hermes.gateway.supervise import beside, keep_running
 from hermes.gateway.worker import Worker
 from hermes.providers.repair import repaired
 from hermes.secrets.journal import clean_inbound, cleaned, veiled
@@ -54,6 +58,8 @@ from hermes.views.skills import SkillShelf
 
 LANES_BYTES_MAX = 8_000_000
 LEASE_S = 15.0
+LOOK_S, GIVE_WAY_S = 5.0, 0.2  # between looks at sessions that others may have left
+LEAVE_S = 3.0  # for a step that is under way when its person leaves
 DEFAULT_LIMITS = Limits()
 DEFAULT_BUDGETS = Budgets()
 DEFAULT_RESUME = ResumeRules()
@@ -297,6 +303,35 @@ def serving(
         seat=seat,
         boot_text=boot_text,
     )
+
+
+@asynccontextmanager
+async def attended(here: Serving) -> AsyncIterator[Door]:
+    """An engine that works for those sessions that somebody looks at, and leaves all others to
+    whoever runs them. What is open at the end is marked, and goes on with the next one."""
+    engine, looked_at = here.engine, set[SessionKey]()
+
+    async def deliver(key: SessionKey) -> None:
+        if key not in looked_at:
+            looked_at.add(key)
+            await engine.dispatch(key)
+        await engine.deliver(key)
+
+    async def look() -> None:
+        while True:
+            await engine.store.nodes.wake(LOOK_S)
+            await engine.look_after()
+            for key in tuple(looked_at):
+                if engine.lanes.get(key) is None:
+                    await engine.dispatch(key)  # whoever had it may have left
+            await asyncio.sleep(GIVE_WAY_S)
+
+    async with engine.joined(), beside(keep_running("look", look)):
+        engine.present.state = "ready"
+        try:
+            yield replace(here.door(), deliver=deliver)
+        finally:
+            await here.drain(Drain(reason="shutdown_timeout", limit_s=LEAVE_S))
 
 
 def _effect(tools: Mapping[str, Tool], call: Call) -> Effect:

@@ -74,7 +74,7 @@ class Serving:
         async with AsyncExitStack() as stack:
             await stack.enter_async_context(engine.joined(self.seat))
             await self._look_back()
-            door = self._door()
+            door = self.door()
             for post in self.hearing.posts:
                 loop = self._ear(post, door)
                 await stack.enter_async_context(beside(keep_running(post.name, loop)))
@@ -86,7 +86,7 @@ class Serving:
             ready()
             await self.asked.wait()
             reason = self.leaving or "shutdown_timeout"
-            await self._drain(Drain(reason=reason, limit_s=limit_s))
+            await self.drain(Drain(reason=reason, limit_s=limit_s))
         return self.leaving or reason
 
     async def _look_back(self) -> None:
@@ -104,7 +104,7 @@ class Serving:
             node, at = self.engine.node, self.engine.present.clock()
             await self.engine.accept(boot_message(self.boot_text, home, node, at))
 
-    async def _drain(self, drain: Drain) -> None:
+    async def drain(self, drain: Drain) -> None:
         engine = self.engine
         engine.present.state = "draining"
         at = engine.present.clock()
@@ -219,7 +219,7 @@ class Serving:
         self._tasks.add(task)
         task.add_done_callback(self._tasks.discard)
 
-    def _door(self) -> Door:
+    def door(self) -> Door:
         engine = self.engine
         return Door(
             accept=engine.accept,
