@@ -45,15 +45,19 @@ class Models:
         return self.provider(name) if name else self.first
 
     def window(self, name: str) -> int:
-        """How many tokens a model can read, as far as anybody has said; "" is the first one."""
-        model = self._settings.model
-        known = [one for one in (model, *model.fallbacks) if f"{one.provider}:{one.name}" == name]
-        length = known[0].context_length if known else None if name else model.context_length
-        return length or WINDOW_ASSUMED
+        return window_of(self._settings, name)
 
     async def aclose(self) -> None:
         for provider in (self.first, *self._others.values()):
             await provider.aclose()
+
+
+def window_of(settings: Settings, name: str) -> int:
+    """How many tokens a model can read, as far as anybody has said; "" is the first one."""
+    model = settings.model
+    known = [one for one in (model, *model.fallbacks) if f"{one.provider}:{one.name}" == name]
+    length = known[0].context_length if known else None if name else model.context_length
+    return length or WINDOW_ASSUMED
 
 
 def model_provider(settings: Settings) -> Provider:

@@ -7,7 +7,7 @@ from typing import TypeVar
 
 from hermes.cli import people_grammar as grammar
 from hermes.cli.errors import DONE, Usage
-from hermes.cli.names import called
+from hermes.cli.lanes import called
 from hermes.cli.place import Place
 from hermes.cli.service.lock import held
 from hermes.cli.stored import looked_at, needed

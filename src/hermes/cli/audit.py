@@ -10,7 +10,8 @@ import msgspec
 from hermes.cli import audit_grammar as grammar
 from hermes.cli.command import Shown
 from hermes.cli.errors import DONE, FAILED, Usage
-from hermes.cli.names import called, found
+from hermes.cli.lanes import called
+from hermes.cli.names import found
 from hermes.cli.place import Place
 from hermes.cli.stored import looked_at
 from hermes.cli.times import iso, stamp

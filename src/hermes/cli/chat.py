@@ -17,8 +17,9 @@ from hermes.cli.answer import Answered, Tale, answered
 from hermes.cli.beside import PATIENCE_S, talked
 from hermes.cli.errors import DONE, FAILED, INTERRUPTED, Usage
 from hermes.cli.images import read_images
+from hermes.cli.lanes import called, lane
 from hermes.cli.live import Live
-from hermes.cli.names import called, found, lane
+from hermes.cli.names import found
 from hermes.cli.place import Place
 from hermes.cli.printed import Document, Printed
 from hermes.cli.stored import needed

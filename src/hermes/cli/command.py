@@ -36,7 +36,7 @@ class Command(Generic[G_co]):
 
     def parser(self) -> ArgumentParser:
         parser = _Parser(
-            prog=f"hermes {self.name}",
+            prog=f"hermes {self.name}".rstrip(),
             description=self.summary + ".",
             epilog=self.more or None,
             formatter_class=RawDescriptionHelpFormatter,

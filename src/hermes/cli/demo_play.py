@@ -19,7 +19,7 @@ import msgspec
 from hermes.app import store_only
 from hermes.cli import demo_story as story
 from hermes.cli.demo_story import Beat, Seen
-from hermes.cli.names import lane
+from hermes.cli.lanes import lane
 from hermes.cli.place import Place
 from hermes.cli.service.background import Child, spawn
 from hermes.cli.service.probe import serves

@@ -11,7 +11,8 @@ import msgspec
 from hermes.cli import grammar
 from hermes.cli.errors import DONE, Usage
 from hermes.cli.files import saved
-from hermes.cli.names import called, conversation, found
+from hermes.cli.lanes import called
+from hermes.cli.names import conversation, found
 from hermes.cli.place import Place
 from hermes.cli.sessions import document
 from hermes.cli.stored import events_of, needed

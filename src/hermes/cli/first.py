@@ -4,11 +4,9 @@ The built-in model is offered, installed with its progress, and answers; how to 
 and a chat is said in the same breath.
 """
 
-from collections.abc import Callable
 from dataclasses import replace
 
 from hermes.cli import model, model_local
-from hermes.cli.errors import DONE
 from hermes.cli.model_grammar import CHOOSE
 from hermes.cli.model_kept import Picked, keep
 from hermes.cli.place import Place
@@ -20,7 +18,6 @@ from hermes.settings import Settings, survey
 
 PROVIDER = "HERMES_MODEL__PROVIDER"
 BUILTIN, CHOICE, QUIT = 1, 2, 3
-LEAVE = ("/exit", "/quit", "exit", "quit")
 ASIDE = "No model is set up: the small built-in one answers. A real one: hermes model"
 
 
@@ -34,24 +31,6 @@ def lent(place: Place) -> Place:
         return place
     place.console.tell(ASIDE)
     return replace(place, environ={**place.environ, PROVIDER: model_local.NAME})
-
-
-def run(place: Place, questions: Questions, say: Callable[[str], int]) -> int:
-    """`hermes` alone at a terminal: a model, a greeting, and then one message after the other."""
-    if not ready(place, questions):
-        return DONE
-    for line in greeting(_settings(place)):
-        place.console.tell(line)
-    while True:
-        try:
-            text = questions.ask("\nyou> ").strip()
-        except EOFError:
-            place.console.say("")
-            return DONE
-        if text in LEAVE:
-            return DONE
-        if text:
-            say(text)
 
 
 def ready(place: Place, questions: Questions) -> bool:
@@ -75,23 +54,6 @@ def ready(place: Place, questions: Questions) -> bool:
             tell(f"hermes: {refused}")
             continue
         return True
-
-
-def greeting(settings: Settings) -> tuple[str, ...]:
-    """What a person reads first: who answers, and how to get more of it."""
-    chosen = settings.model
-    if chosen.provider == model_local.NAME:
-        who = "The small built-in model answers: it runs on this computer and is not clever."
-        real = "A real model:  hermes model            (a provider and a key, or any URL)"
-    else:
-        who = f"{chosen.provider}:{chosen.name} answers.".replace(":.", ".")
-        real = "Another model: hermes model"
-    return (
-        f"This is Hermes, an agent of your own. {who}",
-        real,
-        "A chat:        hermes gateway setup    (Telegram, HTTP)",
-        "All commands:  hermes --help; what is wrong: hermes doctor",
-    )
 
 
 def _take(place: Place, questions: Questions, picked: int) -> None:

@@ -8,7 +8,7 @@ from hermes.cli import grammar
 from hermes.cli.console import Console
 from hermes.cli.errors import DONE
 from hermes.cli.files import saved
-from hermes.cli.names import called
+from hermes.cli.lanes import called
 from hermes.cli.place import Place
 from hermes.cli.stored import looked_at
 from hermes.cli.times import took

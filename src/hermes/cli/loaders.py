@@ -20,28 +20,59 @@ from hermes.cli import (
 from hermes.cli.command import Nothing, Shown
 
 if TYPE_CHECKING:
+    from pathlib import Path
+
     from hermes.cli.place import Place
+    from hermes.settings import Settings
+    from hermes.tui.colours import Depth
+    from hermes.tui.ports import Drawer, Ways
+    from hermes.tui.skins import Skin
 
 
-def alone() -> Callable[["Place"], int]:
-    from hermes.cli.chat import run as chat
-    from hermes.cli.first import run
+def window() -> Callable[[grammar.Window, "Place"], int]:
+    from hermes.cli.window import Loads, run
+
+    loads = Loads(ready=_ready, ways=_ways, pen=_pen, keep_skin=_keep_skin)
+    return lambda given, place: run(given, place, loads)
+
+
+def _ready(place: "Place") -> bool:
+    from hermes.cli.first import ready
     from hermes.cli.service.setup import questions_of
 
-    def begin(place: "Place") -> int:
-        def say(text: str) -> int:
-            return chat(grammar.CHAT.parse([f"--query={text}"]), place)
+    return ready(place, questions_of(place, asks=True))
 
-        return run(place, questions_of(place, asks=True), say)
 
-    return begin
+def _ways(place: "Place", settings: "Settings") -> "Ways":
+    from hermes.cli.ways import ways_of
+
+    return ways_of(place, settings)
+
+
+def _pen(skin: "Skin", depth: "Depth") -> "Drawer":
+    from hermes.tui.pen import Pen
+
+    return Pen(skin, depth)
+
+
+def _keep_skin(home: "Path", name: str) -> None:
+    from hermes.cli.config_file import save_setting
+    from hermes.settings.home import CONFIG
+
+    save_setting(home / CONFIG, ("display", "skin"), name)
 
 
 def chat() -> Callable[[grammar.Chat, "Place"], int]:
-    from hermes.cli.chat import run
-    from hermes.cli.first import lent
+    def begin(given: grammar.Chat, place: "Place") -> int:
+        console, bare = place.console, given.query is None and not given.image and not given.json
+        if bare and console.stdin.isatty() and console.stdout.isatty():
+            return window()(grammar.WINDOW.parse([f"--session={given.session}"]), place)
+        from hermes.cli.chat import run
+        from hermes.cli.first import lent
 
-    return lambda given, place: run(given, lent(place))
+        return run(given, lent(place))
+
+    return begin
 
 
 def sessions_list() -> Callable[[grammar.Listing, "Place"], int]:

@@ -37,6 +37,7 @@ if TYPE_CHECKING:
 G = TypeVar("G", bound=Namespace)
 Run = Callable[[list[str]], int]
 STDIN_CHARS_MAX = 1_000_000
+WINDOW = ("-c", "--continue", "--session", "--plain")
 HELP = ("-h", "--help")
 
 
@@ -72,6 +73,8 @@ def _dispatch(argv: list[str]) -> int:
             return DONE
         case ["help", *about]:
             return _dispatch([*about, "--help"])
+        case [first, *_] if first.partition("=")[0] in WINDOW:
+            return _window(argv)
         case [first, *_] if first.startswith("-"):
             raise Usage(f"there is no option {first}. See: hermes --help")
         case [name, word, *_] if name in grammar.DEFAULTS and word in HELP:
@@ -113,9 +116,15 @@ def _alone() -> int:
     if text.strip():
         return _ROUTES["chat",]([f"--query={text}"])
     if sys.stdin is not None and sys.stdin.isatty() and sys.stdout.isatty():
-        return loaders.alone()(_here())
+        return _window([])
     sys.stdout.write(usage.short())
     return DONE
+
+
+def _window(argv: list[str]) -> int:
+    if not (sys.stdin is not None and sys.stdin.isatty() and sys.stdout.isatty()):
+        raise Usage("a window needs a terminal. In a pipe, say it with: hermes chat -q TEXT")
+    return loaders.window()(grammar.WINDOW.parse(argv), _here())
 
 
 def _complain(text: str, status: int) -> int:

@@ -4,7 +4,7 @@ from collections.abc import Callable, Mapping, Sequence
 
 from hermes.cli.answer import Answered, Tale
 from hermes.cli.console import Console
-from hermes.cli.names import called
+from hermes.cli.lanes import called
 from hermes.core.messages import Reply
 
 BEFORE = "From before:"

@@ -7,7 +7,8 @@ from pathlib import Path
 from hermes.agent.prompt import Overhead, compose
 from hermes.cli import prompt_grammar as grammar
 from hermes.cli.errors import DONE
-from hermes.cli.names import called, found
+from hermes.cli.lanes import called
+from hermes.cli.names import found
 from hermes.cli.place import Place
 from hermes.cli.stored import needed
 from hermes.core.budget import tokens_of

@@ -5,7 +5,8 @@ from collections.abc import Mapping
 
 from hermes.cli import grammar
 from hermes.cli.errors import DONE, FAILED, Usage
-from hermes.cli.names import called, conversation, found
+from hermes.cli.lanes import called
+from hermes.cli.names import conversation, found
 from hermes.cli.place import Place
 from hermes.cli.stored import looked_at, needed
 from hermes.cli.times import ago, iso

@@ -9,8 +9,8 @@ from dataclasses import dataclass, field
 from msgspec.structs import replace
 
 from hermes.cli.answer import Tale
+from hermes.cli.lanes import called
 from hermes.cli.live import Live
-from hermes.cli.names import called
 from hermes.cli.place import Place
 from hermes.cli.printed import Printed
 from hermes.core.errors import ChannelDown

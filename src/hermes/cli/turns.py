@@ -7,7 +7,8 @@ from msgspec.structs import asdict
 
 from hermes.cli import grammar
 from hermes.cli.errors import DONE
-from hermes.cli.names import called, found
+from hermes.cli.lanes import called
+from hermes.cli.names import found
 from hermes.cli.place import Place
 from hermes.cli.stored import events_of, looked_at, needed
 from hermes.cli.times import ago, iso, took

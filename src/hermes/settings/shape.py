@@ -106,6 +106,13 @@ class TerminalSection(Section, frozen=True, kw_only=True):
     timeout_s: Wait = 180.0
 
 
+class DisplaySection(Section, frozen=True, kw_only=True):
+    """How the window in a terminal looks. Plain: lines that come once, for a screen reader."""
+
+    skin: Literal["auto", "dark", "light", "contrast", "mono"] = "auto"
+    plain: bool = False
+
+
 class NetworkSection(Section, frozen=True, kw_only=True):
     """Places beside the public internet that URLs from outside may lead to."""
 
@@ -205,6 +212,7 @@ class Settings(Section, frozen=True, kw_only=True):
     approvals: ApprovalsSection = ApprovalsSection()
     people: PeopleSection = PeopleSection()
     terminal: TerminalSection = TerminalSection()
+    display: DisplaySection = DisplaySection()
     network: NetworkSection = NetworkSection()
     store: StoreSection = StoreSection()
     agent: AgentSection = AgentSection()

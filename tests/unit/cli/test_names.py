@@ -5,7 +5,7 @@ from hypothesis import assume, given
 from hypothesis import strategies as st
 
 from hermes.cli.errors import Usage
-from hermes.cli.names import called, lane
+from hermes.cli.lanes import called, lane
 from hermes.core.ids import SessionKey
 
 

@@ -1,0 +1,173 @@
+"""The lower part of the window, which is drawn anew as things change: from what is known to
+fragments of styled text. Pure."""
+
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass
+
+from prompt_toolkit.formatted_text import ANSI, StyleAndTextTuples, to_formatted_text
+
+from hermes.tui.board import Board
+from hermes.tui.calls import OPEN_LINES, TAIL_LINES, CallView, cut_right, label, last_lines, lasting
+from hermes.tui.calls import unfolded as unfolded_lines
+from hermes.tui.picker import Picker
+from hermes.tui.questions import Question
+from hermes.tui.shown import MARK
+from hermes.tui.status import GAP, Status, fitted
+
+FRAMES = "⠋⠙⠹⠸⠼⠴⠦⠧⠇⠏"
+QUEUED_SHOWN = 3
+Row = StyleAndTextTuples
+
+
+@dataclass(frozen=True, kw_only=True)
+class Look:
+    """All that the lower part shows."""
+
+    board: Board
+    now: float
+    width: int
+    height: int
+    unsent: Sequence[str] = ()
+    typed: str = ""
+    typing: bool = False  # the question is set aside for a line that is written
+    unfolded: CallView | None = None
+    open_calls: bool = False
+    picker: Picker | None = None
+    hint: str = ""
+    draw: Callable[[str, int, int], Sequence[str]] = lambda text, _width, rows: text.splitlines()[
+        -rows:
+    ]
+
+
+def upper(look: Look) -> StyleAndTextTuples:
+    """What is under way, above the line that is written."""
+    rows = [*_under_way(look), *_queued(look)]
+    if look.unfolded is not None:
+        rows += _unfolded(look, look.unfolded)
+    if look.board.question is not None:
+        rows += _question(look, look.board.question)
+    if look.picker is not None:
+        rows += _picker(look, look.picker)
+    if look.hint:
+        rows.append([("class:quiet", look.hint)])
+    return _joined(rows[-max(look.height, 3) :])
+
+
+def _under_way(look: Look) -> Iterable[Row]:
+    board = look.board
+    spin = FRAMES[int(look.now * 8) % len(FRAMES)]
+    for text in look.draw(board.live, look.width, max(look.height - 4, 3)):
+        yield list(to_formatted_text(ANSI(text)))
+    running = board.running
+    for call in running:
+        yield from _call(look, call, spin)
+    if board.busy and not running and board.question is None:
+        yield _thinking(look, spin)
+
+
+def _call(look: Look, call: CallView, spin: str) -> Iterable[Row]:
+    took = call.took(look.now)
+    name, _, about = label(call, look.width - len(took) - 5).partition(" ")
+    yield [
+        ("class:accent", f"{spin} "),
+        ("bold", name),
+        ("class:quiet", f" {about}  {took}"),
+    ]
+    count = OPEN_LINES if look.open_calls else TAIL_LINES
+    for line in last_lines(call, count, look.width - 4):
+        yield [("class:quiet", f"  │ {line}")]
+
+
+def _thinking(look: Look, spin: str) -> Row:
+    board = look.board
+    if board.marked:
+        return [("class:warn", "‖ "), ("", "interrupted; it goes on by itself, or with a message")]
+    word = board.work or ("writing" if board.live.strip() else "thinking")
+    took = lasting(look.now - board.began_at)
+    thought = " ".join(board.thinking.split())[-(look.width - len(word) - 16) :]
+    return [
+        ("class:accent", f"{spin} "),
+        ("", cut_right(word, look.width - 12)),
+        ("class:quiet", f"  {took}  {thought}".rstrip()),
+    ]
+
+
+def _queued(look: Look) -> Iterable[Row]:
+    waiting = [inbound.text for inbound in look.board.waiting.values() if inbound.text]
+    marked = [("queued", text) for text in waiting if look.board.busy]
+    marked += [("sending", text) for text in look.unsent]
+    for word, text in marked[:QUEUED_SHOWN]:
+        line = cut_right(" ".join(text.split()), look.width - len(word) - 4)
+        yield [("class:warn", f"⋯ {word} "), ("class:quiet", line)]
+    if len(marked) > QUEUED_SHOWN:
+        yield [("class:quiet", f"⋯ {len(marked) - QUEUED_SHOWN} more")]
+
+
+def _unfolded(look: Look, call: CallView) -> Iterable[Row]:
+    lines = unfolded_lines(call, look.now, max(look.height - 8, 4), look.width)
+    yield [("class:quiet", "─" * look.width)]
+    for n, line in enumerate(lines):
+        yield [("bold" if n == 0 else "class:quiet" if line.startswith("  ") else "", line)]
+    yield [("class:quiet", "^O folds it, Alt+↑ and Alt+↓ show others")]
+
+
+def _question(look: Look, question: Question) -> Iterable[Row]:
+    yield [("class:warn", "─" * look.width)]
+    for n, line in enumerate(question.text.splitlines()):
+        for part in _wrapped(line, look.width):
+            yield [("bold" if n == 0 else "", part)]
+    keys: Row = []
+    for key, said, _ in question.answers:
+        keys += [("class:key", f" {key} "), ("", f" {said}   ")]
+    if not question.answers:
+        yield [("class:quiet", "Answer with a message.")]
+    elif look.typing or look.typed:
+        yield [("class:quiet", "Send or clear your line first; then one key answers.")]
+    else:
+        yield [*keys, ("class:quiet", "Esc to write instead")]
+
+
+def _picker(look: Look, picker: Picker) -> Iterable[Row]:
+    yield [("class:quiet", "─" * look.width)]
+    yield [("bold", "Go back to a conversation"), ("class:quiet", "  type to filter")]
+    lines = picker.lines(look.typed, look.now, look.width)
+    for chosen, line in lines:
+        yield [("class:chosen" if chosen else "", f"{MARK if chosen else ' '} {line}")]
+    if not lines:
+        yield [("class:quiet", "  none")]
+    yield [("class:quiet", "↑ ↓ choose, Enter opens, Esc leaves it")]
+
+
+def bar(status: Status, width: int) -> StyleAndTextTuples:
+    """The status line, as wide as the window."""
+    row: StyleAndTextTuples = [("", " ")]
+    used = 1
+    for n, part in enumerate(fitted(status, width)):
+        gap = GAP if n else ""
+        row += [("class:bar.quiet", gap), (part.style, part.text)]
+        used += len(gap) + len(part.text)
+    row.append(("", " " * max(width - used, 0)))
+    return row
+
+
+def prompt(board: Board, mode: str, picking: bool) -> StyleAndTextTuples:
+    if picking:
+        return [("class:accent", f"filter {MARK} ")]
+    if board.busy:
+        return [("class:warn", f"{mode} "), ("class:you", f"{MARK} ")]
+    return [("class:you", f"{MARK} ")]
+
+
+def _wrapped(line: str, width: int) -> Iterable[str]:
+    if not line:
+        yield ""
+    for start in range(0, len(line), max(width, 1)):
+        yield line[start : start + width]
+
+
+def _joined(rows: Sequence[Row]) -> StyleAndTextTuples:
+    whole: StyleAndTextTuples = []
+    for n, row in enumerate(rows):
+        whole += [("", "\n")] if n else []
+        whole += row
+    return whole

@@ -1,0 +1,101 @@
+"""The line below everything: what a person wants to see at a glance, as far as it fits. Pure."""
+
+from collections.abc import Sequence
+from typing import NamedTuple
+
+from msgspec import Struct
+
+from hermes.core.store import UsageSum
+
+GAP = " · "
+
+
+class Status(Struct, frozen=True, kw_only=True):
+    session: str
+    model: str = ""
+    filled: int = 0
+    window: int = 0
+    cost: float | None = None
+    waiting: int = 0
+    sandbox: str = ""
+    asking: int = 0
+    mode: str = ""
+    link: str = ""  # how the engine is reached; "": it is not yet
+
+
+class Part(NamedTuple):
+    text: str
+    style: str = ""
+    rank: int = 0  # what is least important goes first when there is no room
+
+
+def parts(status: Status) -> Sequence[Part]:
+    asks = f"{status.asking} approval{'s' if status.asking > 1 else ''} waiting (/approve)"
+    found = (
+        Part(status.session, "class:bar.name", 90),
+        Part(_model(status.model), "", 60),
+        Part(_context(status.filled, status.window), "", 70),
+        Part(_money(status.cost), "", 50),
+        Part(f"queue {status.waiting}" if status.waiting else "", "class:bar.warn", 80),
+        Part(asks if status.asking else "", "class:bar.warn", 100),
+        Part(status.sandbox, "", 40),
+        Part(status.link, "", 20),
+        Part(f"{status.mode} ^T" if status.mode else "", "class:bar.name", 85),
+    )
+    return [part for part in found if part.text]
+
+
+def fitted(status: Status, width: int) -> Sequence[Part]:
+    """In their order; the least important are left out until the rest fits."""
+    kept = list(parts(status))
+    while len(kept) > 1 and _length(kept) > width:
+        least = min(kept, key=lambda part: part.rank)
+        shorter = _shorter(least)
+        if shorter is not None:
+            kept[kept.index(least)] = shorter
+        else:
+            kept.remove(least)
+    return kept
+
+
+def text_of(found: Sequence[Part]) -> str:
+    return GAP.join(part.text for part in found)
+
+
+def cost_of(spent: Sequence[UsageSum]) -> float | None:
+    """All of it, where every part has a price."""
+    costs = [each.usage.cost for each in spent]
+    known = [cost for cost in costs if cost is not None]
+    return sum(known) if known and len(known) == len(costs) else None
+
+
+def count(tokens: int) -> str:
+    if tokens < 1_000:
+        return str(tokens)
+    return f"{tokens / 1_000:.1f}k" if tokens < 10_000 else f"{tokens // 1_000}k"
+
+
+def _shorter(part: Part) -> Part | None:
+    """A model's name may lose who serves it before it goes altogether."""
+    bare = part.text.rpartition("/")[2].rpartition(":")[2]
+    return part._replace(text=bare) if part.rank == 60 and bare != part.text else None
+
+
+def _length(found: Sequence[Part]) -> int:
+    return len(text_of(found)) + 2
+
+
+def _model(name: str) -> str:
+    return name if len(name) <= 32 else f"{name[:31]}…"
+
+
+def _context(filled: int, window: int) -> str:
+    if not window:
+        return f"{count(filled)} tokens" if filled else ""
+    return f"{count(filled)}/{count(window)} {100 * filled / window:.0f}%"
+
+
+def _money(cost: float | None) -> str:
+    if cost is None:
+        return ""
+    return f"${cost:.2f}" if cost >= 0.1 or cost == 0 else f"${cost:.4f}"

@@ -1,0 +1,303 @@
+"""The window in a terminal: finished things go into the scrollback, what is under way, the line
+that is written and the status stand below it and are drawn anew."""
+
+import asyncio
+import sys
+from collections.abc import Callable, Coroutine, Iterable, Mapping, Sequence
+
+from prompt_toolkit.application import Application, run_in_terminal
+from prompt_toolkit.buffer import Buffer
+from prompt_toolkit.filters import Condition
+from prompt_toolkit.formatted_text import StyleAndTextTuples
+from prompt_toolkit.layout import (
+    BufferControl,
+    ConditionalContainer,
+    Dimension,
+    Float,
+    FloatContainer,
+    FormattedTextControl,
+    HSplit,
+    Layout,
+    Window,
+)
+from prompt_toolkit.layout.menus import CompletionsMenu
+from prompt_toolkit.output import ColorDepth
+from prompt_toolkit.styles import DynamicStyle, Style
+from prompt_toolkit.widgets import SearchToolbar
+
+from hermes.core.ids import SessionKey
+from hermes.tui import screen
+from hermes.tui.board import Board
+from hermes.tui.colours import Depth, depth_of
+from hermes.tui.complete import Words, word_at
+from hermes.tui.desk import Desk
+from hermes.tui.history import NAME as HISTORY
+from hermes.tui.history import Kept
+from hermes.tui.keys import bindings
+from hermes.tui.link import Link
+from hermes.tui.ports import Drawer, Line, Opening, Ways
+from hermes.tui.shown import Shown
+from hermes.tui.skins import Skin, chosen
+from hermes.tui.status import Status, cost_of
+
+TICK_S = 0.125
+MENU_ROWS, INPUT_ROWS = 8, 10
+ESCAPE_S = 0.1  # how long a lone Escape waits for what may follow it
+_DEPTHS: Mapping[Depth, ColorDepth] = {
+    1: ColorDepth.DEPTH_1_BIT,
+    4: ColorDepth.DEPTH_4_BIT,
+    8: ColorDepth.DEPTH_8_BIT,
+    24: ColorDepth.DEPTH_24_BIT,
+}
+
+
+class Face:
+    """One window on one session at a time."""
+
+    def __init__(
+        self,
+        opening: Opening,
+        environ: Mapping[str, str],
+        ways: Callable[[], Ways],
+        pen: Callable[[Skin, Depth], Drawer],
+    ) -> None:
+        self._opening = opening
+        self._environ = environ
+        self._depth = depth_of(environ)
+        self._skin = chosen(opening.skin, environ)
+        self._style = style_of(self._skin)
+        self._load_pen = pen
+        self._load_ways = ways
+        self._pen: Drawer | None = None
+        self._loaded, self._painted = asyncio.Event(), asyncio.Event()
+        self._printing = asyncio.Lock()
+        self._beside: set[asyncio.Task[None]] = set()
+        self.link = Link(
+            ways=self._ways,
+            board=Board(clock=opening.clock),
+            show=self._show,
+            choose=self._choose,
+            interrupts=opening.mode == "interrupt",
+        )
+        history = Kept(opening.home / HISTORY)
+        self.buffer = Buffer(
+            multiline=True,
+            history=history,
+            completer=Words(lambda: self.link.commands, opening.cwd),
+            complete_while_typing=Condition(self._completes),
+        )
+        self.desk = Desk(
+            opening=opening,
+            environ=environ,
+            link=self.link,
+            buffer=self.buffer,
+            history=history,
+            tell=self._show,
+            begin=self._begin,
+            quit=self._quit,
+            wear=self._wear,
+            mode=opening.mode,
+        )
+        self.app = self._application()
+
+    async def run(self) -> None:
+        """Until somebody leaves. Raises what makes going on pointless."""
+        linking = asyncio.create_task(self.link.run())
+        linking.add_done_callback(self._broke)
+        ticking = asyncio.create_task(self._tick())
+        try:
+            await self.app.run_async()
+        finally:
+            ticking.cancel()
+            linking.cancel()
+            await asyncio.gather(ticking, linking, *self._beside, return_exceptions=True)
+
+    def _application(self) -> "Application[None]":
+        search = SearchToolbar()
+        control = BufferControl(self.buffer, search_buffer_control=search.control)
+        line = Window(
+            control,
+            height=self._input_height,
+            wrap_lines=True,
+            dont_extend_height=True,
+            get_line_prefix=self._prefix,
+        )
+        above = Window(FormattedTextControl(self._upper), dont_extend_height=True)
+        below = Window(FormattedTextControl(self._bar), height=1, style="class:bar")
+        body = HSplit(
+            [
+                ConditionalContainer(above, Condition(lambda: bool(self._upper()))),
+                line,
+                search,
+                below,
+            ]
+        )
+        menu = CompletionsMenu(max_height=MENU_ROWS, scroll_offset=1)
+        floats = [Float(menu, xcursor=True, ycursor=True)]
+        app: Application[None] = Application(
+            layout=Layout(FloatContainer(body, floats), focused_element=line),
+            key_bindings=bindings(self.desk),
+            style=DynamicStyle(lambda: self._style),
+            color_depth=_DEPTHS[self._depth],
+            erase_when_done=True,
+            mouse_support=False,
+            after_render=lambda _app: self._painted.set(),
+        )
+        app.ttimeoutlen = ESCAPE_S
+        return app
+
+    def _look(self) -> screen.Look:
+        size, desk = self.app.output.get_size(), self.desk
+        return screen.Look(
+            board=self.link.board,
+            now=self._opening.clock(),
+            width=max(size.columns, 20),
+            height=max(size.rows - 6, 3),
+            unsent=[draft.text for draft in self.link.unsent],
+            typed=self.buffer.text,
+            typing=desk.typing,
+            unfolded=desk.unfolded,
+            open_calls=desk.open_calls,
+            picker=desk.picker,
+            hint=desk.hint,
+            draw=self._live,
+        )
+
+    def _live(self, text: str, width: int, rows: int) -> Sequence[str]:
+        return self._pen.live(text, width, rows) if self._pen is not None else ()
+
+    def _upper(self) -> StyleAndTextTuples:
+        return screen.upper(self._look())
+
+    def _bar(self) -> StyleAndTextTuples:
+        board, link, opening = self.link.board, self.link, self._opening
+        scene = board.scene
+        status = Status(
+            session=scene.title or (opening.called(link.key) if link.key else opening.session),
+            model=scene.model or opening.model,
+            filled=scene.filled,
+            window=link.window,
+            cost=cost_of(scene.spent),
+            waiting=max(scene.waiting, len(board.waiting)) if board.busy else 0,
+            sandbox=opening.sandbox,
+            asking=scene.asking,
+            mode=self.desk.mode if board.busy else "",
+            link=link.kind or "connecting",
+        )
+        return screen.bar(status, self.app.output.get_size().columns)
+
+    def _prefix(self, line: int, wrapped: int) -> StyleAndTextTuples:
+        first = screen.prompt(self.link.board, self.desk.mode, self.desk.picker is not None)
+        if line == 0 and wrapped == 0:
+            return first
+        return [("class:quiet", " " * sum(len(part[1]) for part in first))]
+
+    def _input_height(self) -> Dimension:
+        least = MENU_ROWS if self.buffer.complete_state is not None else 1
+        return Dimension(min=least, max=max(INPUT_ROWS, least))
+
+    def _completes(self) -> bool:
+        return word_at(self.buffer.document.text_before_cursor) is not None
+
+    async def _ways(self) -> Ways:
+        """The first paint comes first; what is heavy is loaded beside it."""
+        await self._painted.wait()
+        ways = await asyncio.to_thread(self._load_ways)
+        self._pen = await asyncio.to_thread(self._load_pen, self._skin, self._depth)
+        self._loaded.set()
+        return ways
+
+    async def _choose(self, line: Line) -> SessionKey:
+        opening = self._opening
+        if opening.session:
+            return opening.lane(opening.session)
+        rows = await line.conversations(None, limit=50)
+        local = [row.key for row in rows if ":local:dm:" in row.key]
+        return local[0] if local else opening.lane("main")
+
+    async def _show(self, items: Iterable[Shown]) -> None:
+        batch = list(items)
+        if batch:
+            await self._loaded.wait()
+            async with self._printing:
+                await self._print(batch)
+        self._changed()
+
+    async def _print(self, batch: Sequence[Shown]) -> None:
+        assert self._pen is not None, "it is loaded"
+        width = self.app.output.get_size().columns
+        text = self._pen.draw(batch, width, self._opening.clock())
+
+        def write() -> None:
+            sys.stdout.write(text)
+            sys.stdout.flush()
+
+        if self.app.is_running:
+            await run_in_terminal(write)
+        else:
+            write()
+
+    def _changed(self) -> None:
+        board, desk = self.link.board, self.desk
+        if board.question is None:
+            desk.typing = False
+        if not board.busy and desk.hint and not desk.is_leaving():
+            desk.hint = ""
+        if not board.running:
+            desk.open_calls = False
+        self.app.invalidate()
+
+    def _wear(self, name: str) -> None:
+        self._skin = chosen(name, self._environ)
+        self._style = style_of(self._skin)
+        if self._pen is not None:
+            self._pen.skin = self._skin
+
+    def _quit(self) -> None:
+        if self.app.is_running and not self.app.is_done:
+            self.app.exit()
+
+    def _broke(self, linking: "asyncio.Task[None]") -> None:
+        if linking.cancelled() or (error := linking.exception()) is None:
+            return
+        if self.app.is_running and not self.app.is_done:
+            self.app.exit(exception=error)
+
+    def _begin(self, work: Coroutine[None, None, None]) -> None:
+        task = asyncio.create_task(work)
+        self._beside.add(task)
+        task.add_done_callback(self._beside.discard)
+
+    async def _tick(self) -> None:
+        """What turns and counts is drawn while something is under way, and only then."""
+        while True:
+            await asyncio.sleep(TICK_S)
+            if self.link.board.busy or self.link.unsent or self.desk.hint:
+                self._changed()
+
+
+def style_of(skin: Skin) -> Style:
+    quiet = skin.quiet if skin.quiet else "ansibrightblack" if skin.colours else ""
+    bar = f"bg:{skin.bar} {skin.bar_text}" if skin.bar else "reverse"
+    menu = f"bg:{skin.bar} {skin.bar_text}" if skin.bar else ""
+    return Style.from_dict(
+        {
+            "you": f"{skin.you} bold".strip(),
+            "accent": f"{skin.accent} bold".strip(),
+            "quiet": quiet,
+            "warn": f"{skin.warn} bold".strip(),
+            "key": "reverse bold",
+            "chosen": f"{skin.accent} bold".strip() if skin.colours else "bold reverse",
+            "bar": bar,
+            "bar.quiet": "",
+            "bar.name": "bold",
+            "bar.warn": "bold",
+            "completion-menu": menu,
+            "completion-menu.completion": menu,
+            "completion-menu.completion.current": "reverse bold",
+            "completion-menu.meta.completion": menu,
+            "completion-menu.meta.completion.current": "reverse",
+            "scrollbar.background": menu,
+            "scrollbar.button": "reverse",
+        }
+    )
