@@ -10,6 +10,7 @@ from hermes.cli.greeting import greeting
 from hermes.cli.lanes import called, lane
 from hermes.cli.place import Place
 from hermes.settings import Settings, prepare
+from hermes.settings.home import DATABASE
 from hermes.tui.app import run as opened
 from hermes.tui.colours import Depth
 from hermes.tui.ports import Drawer, Opening, Ways
@@ -58,7 +59,7 @@ def _opening(given: Window, place: Place, settings: Settings, loads: Loads) -> O
         mode=settings.gateway.busy,
         skin=settings.display.skin,
         plain=given.plain or settings.display.plain or place.environ.get("TERM", "") == "dumb",
-        greeting=greeting(settings),
+        greeting=greeting(settings) if not (place.home / DATABASE).exists() else (),
         clock=place.clock,
         keep_skin=lambda name: loads.keep_skin(place.home, name),
     )

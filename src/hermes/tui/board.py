@@ -261,6 +261,10 @@ class Board:
         self._closed(event.call)
         self.stale = True
         call = self.calls.get(event.call)
+        if call is not None and (event.text or not event.granted):
+            outcome = Outcome.OK if event.granted else Outcome.DENIED
+            output = tail("", event.text)
+            self.calls[event.call] = replace(call, outcome=outcome, output=output)
         name = f"{call.tool}  {call.about}" if call is not None else "a call"
         word = ("Always allowed" if event.grant else "Allowed") if event.granted else "Denied"
         yield Remark(f"{word}: {name}", "good" if event.granted else "bad")

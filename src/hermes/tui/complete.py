@@ -16,6 +16,11 @@ SKIPPED = frozenset({".git", ".hg", ".svn", ".venv", "node_modules", "__pycache_
 OWN = (
     Offered(name="/skin", summary="Change how this window looks", argument="[NAME]"),
     Offered(name="/unfold", summary="Show the last call in full, or the Nth last", argument="[N]"),
+    Offered(
+        name="/mode",
+        summary="What a message does to a running turn",
+        argument="queue|steer|interrupt",
+    ),
     Offered(name="/keys", summary="List the keys of this window"),
     Offered(name="/exit", summary="Leave; what runs goes on or waits, nothing is lost"),
 )

@@ -14,7 +14,7 @@ from hermes.tui.keys import HELP
 from hermes.tui.link import Draft, Link
 from hermes.tui.paste import Pastes, clipboard_image, image_at, named_images, path_of
 from hermes.tui.picker import Picker
-from hermes.tui.ports import Mode, Opening
+from hermes.tui.ports import LOCAL, Mode, Opening
 from hermes.tui.questions import GRACE_S
 from hermes.tui.shown import Remark, Said, Shown, Told
 from hermes.tui.skins import AUTO, SKINS
@@ -180,6 +180,8 @@ class Desk:
             self.begin(self._skin(argument))
         elif word == "/unfold":
             self.begin(self._unfold(text, argument))
+        elif word == "/mode" and argument in MODES:
+            self.mode = MODES[MODES.index(argument)]
         elif word == "/keys":
             self.begin(self.tell([Said(text), Told(HELP)]))
         else:
@@ -199,7 +201,7 @@ class Desk:
             await self.tell([Remark("There is no earlier conversation here.")])
             return
         self.picker = Picker(
-            rows=[row for row in rows if row.key == key or ":local:dm:" in row.key],
+            rows=[row for row in rows if row.key == key or LOCAL in row.key],
             here=key,
             current=self.link.board.scene.id,
             called=self.opening.called,

@@ -23,6 +23,7 @@ from hermes.tui.skins import Skin
 SAID_LINES_MAX = 12
 WIDTH_MIN, PROSE_WIDTH_MAX = 20, 100
 _TRAILING = re.compile(r"[ \t]+((?:\x1b\[[0-9;]*m)*)$", re.MULTILINE)
+_CODES = re.compile(r"\x1b\[[0-9;]*m")
 _SYSTEMS: Mapping[Depth, "str"] = {1: "standard", 4: "standard", 8: "256", 24: "truecolor"}
 
 
@@ -31,7 +32,7 @@ class Pen:
 
     def __init__(self, skin: Skin, depth: Depth) -> None:
         self._depth = depth
-        self._last = ""
+        self._last = "Told"  # the greeting, or whatever the shell said
         self.skin = skin
 
     def draw(self, items: Iterable[Shown], width: int, now: float) -> str:
@@ -68,7 +69,7 @@ class Pen:
     def _gap(self, item: Shown) -> bool:
         before, kind = self._last, type(item).__name__
         self._last = kind
-        if not before or (before == kind and kind in ("Called", "Remark")):
+        if before == kind and kind in ("Called", "Remark"):
             return False
         return (before, kind) not in {("Said", "Told"), ("Called", "Remark"), ("Remark", "Called")}
 
@@ -111,10 +112,13 @@ class Pen:
         return drawn
 
     def _prose(self, console: Console, text: str, *, folded: bool) -> None:
-        for n, block in enumerate(blocks(text)):
-            if n:
-                console.print()
-            self._block(console, block, folded=folded)
+        """Each block by itself, so that exactly one empty line stands between two."""
+        drawn = []
+        for block in blocks(text):
+            apart = self._console(console.width)
+            self._block(apart, block, folded=folded)
+            drawn.append(_trimmed(_written(apart)))
+        console.file.write("\n\n".join(drawn) + "\n")
 
     def _block(self, console: Console, block: Block, *, folded: bool) -> None:
         match block:
@@ -157,6 +161,13 @@ def _theme(skin: Skin) -> Theme:
         },
         inherit=True,
     )
+
+
+def _trimmed(text: str) -> str:
+    """Without lines at its ends that show nothing."""
+    lines = text.split("\n")
+    full = [n for n, line in enumerate(lines) if _CODES.sub("", line).strip()]
+    return "\n".join(lines[full[0] : full[-1] + 1]) if full else ""
 
 
 def _written(console: Console) -> str:

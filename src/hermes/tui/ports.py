@@ -14,6 +14,8 @@ from hermes.tui.shown import Shown
 from hermes.tui.skins import Skin
 from hermes.views.scene import Offered, Scene
 
+LOCAL = ":local:dm:"  # in the key of a session of a terminal
+LOOKED_AT = 50
 Mode = Literal["queue", "steer", "interrupt"]  # what a message does to a turn that runs
 
 
@@ -82,3 +84,12 @@ class Opening:
     greeting: tuple[str, ...]
     clock: Callable[[], float]
     keep_skin: Callable[[str], None]
+
+
+async def latest(opening: Opening, line: Line) -> SessionKey:
+    """The session that is to be opened; without a name, the one of a terminal used last."""
+    if opening.session:
+        return opening.lane(opening.session)
+    rows = await line.conversations(None, limit=LOOKED_AT)
+    local = [row.key for row in rows if LOCAL in row.key]
+    return local[0] if local else opening.lane("main")

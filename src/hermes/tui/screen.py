@@ -50,7 +50,7 @@ def upper(look: Look) -> StyleAndTextTuples:
         rows += _picker(look, look.picker)
     if look.hint:
         rows.append([("class:quiet", look.hint)])
-    return _joined(rows[-max(look.height, 3) :])
+    return _joined([[], *rows[-max(look.height, 3) :], *([[]] if rows else [])])
 
 
 def _under_way(look: Look) -> Iterable[Row]:

@@ -40,7 +40,7 @@ def parts(status: Status) -> Sequence[Part]:
         Part(asks if status.asking else "", "class:bar.warn", 100),
         Part(status.sandbox, "", 40),
         Part(status.link, "", 20),
-        Part(f"{status.mode} ^T" if status.mode else "", "class:bar.name", 85),
+        Part(f"^T {status.mode}" if status.mode else "", "class:bar.name", 85),
     )
     return [part for part in found if part.text]
 

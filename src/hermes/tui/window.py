@@ -5,13 +5,12 @@ import asyncio
 import sys
 from collections.abc import Callable, Coroutine, Iterable, Mapping, Sequence
 
-from prompt_toolkit.application import Application, run_in_terminal
+from prompt_toolkit.application import Application
 from prompt_toolkit.buffer import Buffer
 from prompt_toolkit.filters import Condition
 from prompt_toolkit.formatted_text import StyleAndTextTuples
 from prompt_toolkit.layout import (
     BufferControl,
-    ConditionalContainer,
     Dimension,
     Float,
     FloatContainer,
@@ -31,11 +30,12 @@ from hermes.tui.board import Board
 from hermes.tui.colours import Depth, depth_of
 from hermes.tui.complete import Words, word_at
 from hermes.tui.desk import Desk
+from hermes.tui.farewell import farewell
 from hermes.tui.history import NAME as HISTORY
 from hermes.tui.history import Kept
 from hermes.tui.keys import bindings
 from hermes.tui.link import Link
-from hermes.tui.ports import Drawer, Line, Opening, Ways
+from hermes.tui.ports import Drawer, Line, Opening, Ways, latest
 from hermes.tui.shown import Shown
 from hermes.tui.skins import Skin, chosen
 from hermes.tui.status import Status, cost_of
@@ -49,6 +49,13 @@ _DEPTHS: Mapping[Depth, ColorDepth] = {
     8: ColorDepth.DEPTH_8_BIT,
     24: ColorDepth.DEPTH_24_BIT,
 }
+
+
+class _Quiet(Application[None]):
+    """A terminal that does not tell where its cursor is will do; nobody has to hear of it."""
+
+    def cpr_not_supported_callback(self) -> None:
+        pass
 
 
 class Face:
@@ -70,7 +77,6 @@ class Face:
         self._load_ways = ways
         self._pen: Drawer | None = None
         self._loaded, self._painted = asyncio.Event(), asyncio.Event()
-        self._printing = asyncio.Lock()
         self._beside: set[asyncio.Task[None]] = set()
         self.link = Link(
             ways=self._ways,
@@ -102,15 +108,23 @@ class Face:
 
     async def run(self) -> None:
         """Until somebody leaves. Raises what makes going on pointless."""
+        for text in self._opening.greeting:
+            sys.stdout.write(f"{self._dimmed(text)}\n")
         linking = asyncio.create_task(self.link.run())
         linking.add_done_callback(self._broke)
         ticking = asyncio.create_task(self._tick())
         try:
             await self.app.run_async()
+            for text in farewell(self.link, self._opening):
+                sys.stdout.write(f"{self._dimmed(text)}\n")
+            sys.stdout.flush()
         finally:
             ticking.cancel()
             linking.cancel()
             await asyncio.gather(ticking, linking, *self._beside, return_exceptions=True)
+
+    def _dimmed(self, text: str) -> str:
+        return f"\x1b[2m{text}\x1b[0m"
 
     def _application(self) -> "Application[None]":
         search = SearchToolbar()
@@ -124,17 +138,10 @@ class Face:
         )
         above = Window(FormattedTextControl(self._upper), dont_extend_height=True)
         below = Window(FormattedTextControl(self._bar), height=1, style="class:bar")
-        body = HSplit(
-            [
-                ConditionalContainer(above, Condition(lambda: bool(self._upper()))),
-                line,
-                search,
-                below,
-            ]
-        )
+        body = HSplit([above, line, search, below])
         menu = CompletionsMenu(max_height=MENU_ROWS, scroll_offset=1)
         floats = [Float(menu, xcursor=True, ycursor=True)]
-        app: Application[None] = Application(
+        app = _Quiet(
             layout=Layout(FloatContainer(body, floats), focused_element=line),
             key_bindings=bindings(self.desk),
             style=DynamicStyle(lambda: self._style),
@@ -208,34 +215,31 @@ class Face:
         return ways
 
     async def _choose(self, line: Line) -> SessionKey:
-        opening = self._opening
-        if opening.session:
-            return opening.lane(opening.session)
-        rows = await line.conversations(None, limit=50)
-        local = [row.key for row in rows if ":local:dm:" in row.key]
-        return local[0] if local else opening.lane("main")
+        return await latest(self._opening, line)
 
     async def _show(self, items: Iterable[Shown]) -> None:
         batch = list(items)
         if batch:
             await self._loaded.wait()
-            async with self._printing:
-                await self._print(batch)
+            self._print(batch)
         self._changed()
 
-    async def _print(self, batch: Sequence[Shown]) -> None:
+    def _print(self, batch: Sequence[Shown]) -> None:
+        """Above the lower part, which is drawn again below it. The terminal stays as it is: what
+        is typed meanwhile is neither echoed nor read in another way."""
         assert self._pen is not None, "it is loaded"
         width = self.app.output.get_size().columns
         text = self._pen.draw(batch, width, self._opening.clock())
-
-        def write() -> None:
+        if not self.app.is_running or self.app.is_done:
             sys.stdout.write(text)
             sys.stdout.flush()
-
-        if self.app.is_running:
-            await run_in_terminal(write)
-        else:
-            write()
+            return
+        renderer, output = self.app.renderer, self.app.output
+        renderer.erase()
+        output.write_raw(text.replace("\n", "\r\n"))
+        output.flush()
+        renderer.reset()
+        renderer.request_absolute_cursor_position()
 
     def _changed(self) -> None:
         board, desk = self.link.board, self.desk

@@ -1,0 +1,115 @@
+"""A home with a scripted model, and windows on it."""
+
+import json
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+from journey.cli_program import Program
+from terminal.emulator import Emulator
+
+MARK = "\N{HEAVY RIGHT-POINTING ANGLE QUOTATION MARK ORNAMENT}"
+WORDS = " ".join(f"word{n}" for n in range(1, 31))
+MARKDOWN = """\
+# Title
+
+Some **bold** text and `code`.
+
+```python
+def twice(x):
+    return 2 * x  # said again
+```
+
+- one
+- two
+
+The end."""
+SCRIPT = [
+    {
+        "match": "^once",
+        "steps": [
+            {
+                "text": "I note it.",
+                "calls": [
+                    {
+                        "tool": "terminal",
+                        "arguments": {"command": "echo noted >> notes; echo is noted; sleep 6"},
+                    }
+                ],
+            },
+            {"text": "It is over."},
+        ],
+    },
+    {
+        "match": "^slow",
+        "steps": [
+            {
+                "text": "I look.",
+                "calls": [
+                    {
+                        "tool": "terminal",
+                        "arguments": {"command": "for i in 1 2 3; do echo row $i; done; sleep 60"},
+                    }
+                ],
+            },
+            {"text": "It is over."},
+        ],
+    },
+    {
+        "match": "^steps",
+        "steps": [
+            {
+                "text": "I begin.",
+                "calls": [{"tool": "terminal", "arguments": {"command": "echo one; sleep 4"}}],
+            },
+            {"text": "All done."},
+        ],
+    },
+    {
+        "match": "^ask",
+        "steps": [
+            {
+                "text": "I try.",
+                "calls": [{"tool": "terminal", "arguments": {"command": "rm -rf gone"}}],
+            },
+            {"text": "It said: {result}"},
+        ],
+    },
+    {"match": "^stream", "steps": [{"text": f"{WORDS}\n\nThat is all.", "chunk_s": 0.15}]},
+    {"match": "^markdown", "steps": [{"text": MARKDOWN, "chunk_s": 0.02}]},
+    {"match": "^evil", "steps": [{"text": "be\x1b[2Jfore \x1b]0;title\x07after\x9b31m"}]},
+    {"match": "^fail", "steps": [{"error": "denied", "text": "The key was refused."}]},
+    {"match": "", "steps": [{"text": "You said: {last}"}]},
+]
+
+
+def stage(folder: Path, **environ: str) -> Program:
+    script = folder / "script.json"
+    script.write_text(json.dumps(SCRIPT), encoding="utf-8")
+    return Program(
+        folder,
+        {
+            "HERMES_MODEL__PROVIDER": "scripted",
+            "HERMES_MODEL__NAME": str(script),
+            "TERM": "xterm-256color",
+            **environ,
+        },
+    )
+
+
+@contextmanager
+def window(program: Program, *words: str, columns: int = 80, rows: int = 24) -> Iterator[Emulator]:
+    """Opened, and connected to an engine."""
+    emulator = Emulator(
+        program.command(*words), program.env(), program.folder, columns=columns, rows=rows
+    )
+    try:
+        emulator.until(MARK)
+        emulator.until("engine" if columns >= 80 else MARK)
+        yield emulator
+    finally:
+        emulator.close()
+
+
+def said(emulator: Emulator, text: str) -> None:
+    emulator.type(f"{text}\r")

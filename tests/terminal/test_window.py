@@ -1,0 +1,188 @@
+"""What a person sees who talks in the window: streaming, editing, completion, calls, the bar."""
+
+import re
+from pathlib import Path
+
+import pytest
+
+from terminal.stage import MARK, said, stage, window
+
+pytestmark = pytest.mark.slow
+
+
+def test_an_answer_streams_and_stays_in_the_scrollback(tmp_path: Path) -> None:
+    with window(stage(tmp_path)) as seen:
+        said(seen, "stream it")
+        early = seen.until("word3")
+        assert "word30" not in early
+        assert "writing" in seen.until("writing")
+        whole = seen.until("That is all.")
+        assert f"{MARK} stream it" in whole
+        assert whole.count("word30") == 1
+        seen.until(lambda text: "writing" not in text)
+        assert seen.settle().count("That is all.") == 1
+
+
+def test_markdown_is_drawn_and_code_is_coloured(tmp_path: Path) -> None:
+    with window(stage(tmp_path)) as seen:
+        said(seen, "markdown please")
+        seen.until("The end.")
+        seen.settle()
+        text = seen.screen
+        assert "**" not in text
+        assert "```" not in text
+        assert "# Title" not in text
+        assert "• one" in text
+        row = next(n for n, line in enumerate(text.split("\n")) if line.startswith("def twice"))
+        colours = {cell.fg for cell in seen.cells[row][:13]}
+        assert len(colours) > 1
+
+
+def test_a_line_may_have_several_lines(tmp_path: Path) -> None:
+    with window(stage(tmp_path)) as seen:
+        seen.type("first\x1b\rsecond\\\rthird\nfourth")
+        written = seen.until("fourth")
+        assert re.search(rf"{MARK} first\n  second\n  third\n  fourth", written)
+        seen.type("\r")
+        answered = seen.until("You said:")
+        assert re.search(r"You said: first", answered)
+        assert seen.settle().count("fourth") == 2
+
+
+def test_commands_and_files_are_completed_with_what_they_are(tmp_path: Path) -> None:
+    (tmp_path / "notes-of-may.txt").write_text("x", encoding="utf-8")
+    (tmp_path / ".git").mkdir()
+    (tmp_path / ".git" / "notes-hidden").write_text("x", encoding="utf-8")
+    with window(stage(tmp_path)) as seen:
+        seen.type("/ti")
+        assert "Show the title of this conversation" in seen.until("Show the title")
+        seen.type("\t")
+        seen.until(f"{MARK} /title")
+        seen.type("\x15@notes")
+        menu = seen.until("notes-of-may.txt")
+        assert "hidden" not in menu
+        seen.type("\t")
+        seen.until("@notes-of-may.txt")
+        seen.type(" is read\r")
+        seen.until("You said: @notes-of-may.txt is read")
+
+
+def test_what_was_written_is_there_in_the_next_window_but_no_keys(tmp_path: Path) -> None:
+    program = stage(tmp_path)
+    with window(program) as seen:
+        said(seen, "remember this line")
+        seen.until("You said: remember this line")
+        said(seen, "my key is sk-" + "a1" * 20)
+        seen.until("You said: my key")
+        seen.type("\x04")
+        assert seen.ended() == 0
+    history = program.home / "history"
+    assert history.stat().st_mode & 0o777 == 0o600
+    assert "sk-a1" not in history.read_text(encoding="utf-8")
+    with window(program, "--session", "other") as seen:
+        seen.type("\x1b[A")
+        seen.until(f"{MARK} remember this line")
+
+
+def test_a_call_is_a_live_line_that_unfolds(tmp_path: Path) -> None:
+    with window(stage(tmp_path, HERMES_APPROVALS__MODE="allow")) as seen:
+        said(seen, "once")
+        live = seen.until("│ is noted")
+        assert re.search(r"terminal echo noted >> notes; echo is noted; sleep 6 +\d", live)
+        seen.type("\x0f")
+        done = seen.until("It is over.")
+        assert re.search(r"✓ terminal echo noted >> notes", done)
+        seen.until(lambda text: "│" not in text)
+        seen.type("\x0f")
+        panel = seen.until("^O folds it", on_screen=True)
+        assert "terminal: exit 0, 6" in panel
+        assert "$ echo noted >> notes; echo is noted; sleep 6" in panel
+        seen.type("\x1b")
+        seen.until(lambda text: "^O folds it" not in text, on_screen=True)
+
+
+def test_everything_fits_into_80_columns_and_into_40(tmp_path: Path) -> None:
+    program = stage(tmp_path, HERMES_GATEWAY__BUSY="steer")
+    for columns in (80, 40):
+        with window(program, columns=columns) as seen:
+            seen.type("wide " * 30 + "\r")
+            seen.until("You said: wide")
+            bar = seen.settle().rstrip().split("\n")[-1]
+            assert bar.startswith(" main")
+            assert "%" in bar
+            seen.type("\x04")
+            assert seen.ended() == 0
+
+
+def test_without_colours_there_are_none(tmp_path: Path) -> None:
+    with window(stage(tmp_path, NO_COLOR="1")) as seen:
+        said(seen, "markdown")
+        seen.until("The end.")
+        seen.settle()
+    codes = re.findall(rb"\x1b\[([0-9;]*)m", seen.raw)
+    numbers = {int(n) for code in codes for n in code.split(b";") if n}
+    assert not [n for n in numbers if 30 <= n <= 49 or 90 <= n <= 107], numbers
+
+
+def test_what_a_model_writes_has_no_power_over_the_terminal(tmp_path: Path) -> None:
+    with window(stage(tmp_path)) as seen:
+        said(seen, "evil")
+        seen.until("after")
+        seen.settle()
+        assert f"{MARK} evil" in seen.text
+        assert b"\x1b]0;title" not in seen.raw
+        assert b"\x1b[2Jfore" not in seen.raw
+
+
+def test_a_failed_turn_says_why(tmp_path: Path) -> None:
+    with window(stage(tmp_path)) as seen:
+        said(seen, "fail")
+        seen.until("The key was refused.")
+        seen.until("The turn failed.")
+
+
+def test_the_skin_changes_at_once_and_for_good(tmp_path: Path) -> None:
+    program = stage(tmp_path)
+    with window(program) as seen:
+        said(seen, "/skin")
+        seen.until("contrast  strong colours")
+        seen.settle()
+        before = {cell.bg for cell in seen.cells[_bar(seen.screen)]}
+        said(seen, "/skin light")
+        seen.until("The skin is light now")
+        seen.settle()
+        assert {cell.bg for cell in seen.cells[_bar(seen.screen)]} != before
+    assert program.run("config", "get", "display.skin").out == "light\n"
+
+
+def test_a_terminal_with_a_light_background_gets_the_light_skin(tmp_path: Path) -> None:
+    shades = []
+    for background in ("0;15", "15;0"):
+        with window(stage(tmp_path, COLORFGBG=background)) as seen:
+            seen.settle()
+            shades.append({cell.bg for cell in seen.cells[_bar(seen.screen)]})
+    assert shades[0] != shades[1]
+
+
+def test_a_long_paste_is_a_mark_in_the_line_and_is_sent_whole(tmp_path: Path) -> None:
+    with window(stage(tmp_path)) as seen:
+        seen.paste("\n".join(f"row {n}" for n in range(120)))
+        seen.until(f"{MARK} [pasted 120 lines #1]")
+        seen.type(" that is it\r")
+        seen.until("row 119 that is it")
+        assert "more lines" in seen.text
+
+
+def test_a_picture_that_is_dropped_on_the_window_goes_along(tmp_path: Path) -> None:
+    picture = tmp_path / "a picture.png"
+    picture.write_bytes(b"\x89PNG\r\n\x1a\n" + bytes(64))
+    with window(stage(tmp_path)) as seen:
+        seen.paste(f"'{picture}'")
+        seen.until("[image #1 a picture.png]")
+        seen.type("what is it?\r")
+        seen.until(lambda text: "You said:" in text and text.count("a picture.png]") >= 2)
+
+
+def _bar(screen: str) -> int:
+    rows = screen.split("\n")
+    return next(n for n in range(len(rows) - 1, -1, -1) if rows[n].startswith(" main"))
