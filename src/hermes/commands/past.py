@@ -8,8 +8,7 @@ from hermes.core import events as e
 from hermes.core.channel import Desk
 from hermes.core.errors import Rejected
 from hermes.core.ids import SessionId
-from hermes.core.messages import Inbound
-from hermes.core.provenance import labelled
+from hermes.core.provenance import labelled, read_with
 from hermes.core.session import Session
 from hermes.core.store import ConversationRow
 
@@ -41,7 +40,7 @@ def view_at_the_end(events: Iterable[e.Event], conversation: SessionId) -> e.Vie
     for event in events:
         match event:
             case e.MessageReceived(opens=opens, inbound=inbound) if not current:
-                current, view = opens, _read(e.View((e.Span(opens),)), inbound)
+                current, view = opens, read_with(e.View((e.Span(opens),)), (inbound,))
             case e.SessionReset(opens=opens, view=began):
                 if current == conversation:
                     return view
@@ -52,16 +51,12 @@ def view_at_the_end(events: Iterable[e.Event], conversation: SessionId) -> e.Vie
             case e.Compacted(view=summed_up):
                 view = labelled(summed_up, view.labels)
             case e.MessageReceived(inbound=inbound):
-                view = _read(view, inbound)
+                view = read_with(view, (inbound,))
             case e.CallEnded(labels=labels) | e.PromptMade(labels=labels):
                 view = labelled(view, labels)
             case _:
                 continue
     return view if current == conversation else None
-
-
-def _read(view: e.View, inbound: Inbound) -> e.View:
-    return labelled(view, inbound.labels, *(line.labels for line in inbound.before))
 
 
 def closed(view: e.View, conversation: SessionId, rows: int) -> e.View:
