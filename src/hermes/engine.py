@@ -38,9 +38,9 @@ from hermes.gateway.hearing import Hearing
 from hermes.gateway.intake import Intake
 from hermes.gateway.lanes import Lanes
 from hermes.gateway.live import Hub
+from hermes.gateway.measure import Measure
 from hermes.gateway.mirror import Mirror
 from hermes.gateway.pace import Pace
-from hermes.gateway.patience import Patience
 from hermes.gateway.plan import Planner
 from hermes.gateway.porter import Porter, Strangers
 from hermes.gateway.present import Present
@@ -144,7 +144,7 @@ def build(parts: Parts) -> Gateway:
         journal=parts.store.journal,
         clean=lambda inbound: clean_inbound(inbound, parts.sink),
         role=standing.latest,
-        patience=Patience(a_minute=parts.messages_a_minute, clock=time.monotonic),
+        measure=Measure(a_minute=parts.messages_a_minute, clock=time.monotonic),
         new_id=new_id,
         emit=hub.emit,
         node=node,

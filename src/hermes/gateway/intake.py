@@ -15,7 +15,7 @@ from hermes.core.messages import Inbound, sound
 from hermes.core.people import Role, Sender, sender_of
 from hermes.core.signals import Emit, Recorded, Signal
 from hermes.core.store import Accepted, Journal
-from hermes.gateway.patience import Patience
+from hermes.gateway.measure import Measure
 
 TEXT_CHARS_MAX = 100_000
 
@@ -25,7 +25,7 @@ class Intake:
     journal: Journal
     role: Callable[[Sender], Awaitable[Role]]
     clean: Callable[[Inbound], Inbound]  # without secrets
-    patience: Patience
+    measure: Measure
     new_id: Callable[[], str]
     emit: Emit
     node: NodeId
@@ -39,7 +39,7 @@ class Intake:
         role = await self.role(sender)
         if role is Role.STRANGER:
             raise Rejected(f"{inbound.sender.id} is not known here")
-        self.patience.demand(sender, role)
+        self.measure.demand(sender, role)
         text = sound(inbound.text)
         if not text.strip() and not inbound.media:
             raise Rejected("the message is empty")

@@ -224,7 +224,7 @@ class Serving:
         return Door(
             accept=engine.accept,
             role=engine.standing.latest,
-            patient=engine.intake.patience.has_room,
+            patient=engine.intake.measure.has_room,
             knock=self.porter.knock,
             deliver=engine.deliver,
             watch=engine.hub.watch,

@@ -19,6 +19,7 @@ from hermes.core.rules import Busy
 from hermes.core.store import Accepted, Store
 from hermes.engine import new_id
 from hermes.gateway.intake import Intake
+from hermes.gateway.measure import Measure
 from hermes.stores.media import FileShelf
 from hermes.stores.sqlite import open_sqlite
 from tests.doubles.people import no_answer
@@ -106,6 +107,7 @@ def _made(api: BotApi, channel: TelegramChannel, store: Store, home: Path, words
         journal=store.journal,
         clean=lambda inbound: inbound,
         role=role,
+        measure=Measure(a_minute=0, clock=time.monotonic),
         new_id=new_id,
         emit=lambda _signal: None,
         node=NodeId("n"),

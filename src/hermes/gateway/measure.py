@@ -23,7 +23,7 @@ class _Bucket:
 
 
 @dataclass(kw_only=True)
-class Patience:
+class Measure:
     a_minute: int  # 0: any number
     clock: Callable[[], float]
     _people: dict[str, _Bucket] = field(default_factory=dict)

@@ -6,7 +6,7 @@ from hermes.core.errors import Rejected
 from hermes.core.ids import SessionKey
 from hermes.core.messages import Address
 from hermes.core.people import Role, Sender
-from hermes.gateway.patience import MINUTE_S, PEOPLE_MAX, TOO_MANY, Patience
+from hermes.gateway.measure import MINUTE_S, PEOPLE_MAX, TOO_MANY, Measure
 
 
 class Clock:
@@ -21,9 +21,9 @@ def person(number: int = 1) -> Sender:
     return Sender(key, Address(platform="telegram", chat=str(number)), str(number))
 
 
-def refused(patience: Patience, sender: Sender) -> str | None:
+def refused(measure: Measure, sender: Sender) -> str | None:
     try:
-        patience.demand(sender, Role.PAIRED)
+        measure.demand(sender, Role.PAIRED)
     except Rejected as rejected:
         return str(rejected)
     return None
@@ -31,44 +31,44 @@ def refused(patience: Patience, sender: Sender) -> str | None:
 
 def test_res_05_so_many_a_minute_are_taken_and_the_rest_is_refused_with_one_word() -> None:
     clock = Clock()
-    patience, bob = Patience(a_minute=30, clock=clock), person()
-    said = [refused(patience, bob) for _ in range(1_000)]
+    measure, bob = Measure(a_minute=30, clock=clock), person()
+    said = [refused(measure, bob) for _ in range(1_000)]
     assert said == [None] * 30 + [TOO_MANY] + [""] * 969
-    assert not patience.has_room(bob)
+    assert not measure.has_room(bob)
     clock.now += MINUTE_S / 30
-    assert patience.has_room(bob)
-    assert [refused(patience, bob), refused(patience, bob)] == [None, ""]
+    assert measure.has_room(bob)
+    assert [refused(measure, bob), refused(measure, bob)] == [None, ""]
     clock.now += MINUTE_S
-    assert [refused(patience, bob) for _ in range(32)] == [None] * 30 + [TOO_MANY, ""]
+    assert [refused(measure, bob) for _ in range(32)] == [None] * 30 + [TOO_MANY, ""]
 
 
 def test_res_05_one_who_floods_takes_nothing_from_the_others() -> None:
-    patience = Patience(a_minute=5, clock=Clock())
-    assert [refused(patience, person(1)) for _ in range(50)].count(None) == 5
-    assert [refused(patience, person(2)) for _ in range(5)] == [None] * 5
+    measure = Measure(a_minute=5, clock=Clock())
+    assert [refused(measure, person(1)) for _ in range(50)].count(None) == 5
+    assert [refused(measure, person(2)) for _ in range(5)] == [None] * 5
 
 
 def test_the_owner_is_never_refused_and_nobody_where_there_is_no_limit() -> None:
-    patience = Patience(a_minute=1, clock=Clock())
+    measure = Measure(a_minute=1, clock=Clock())
     for _ in range(100):
-        patience.demand(person(), Role.OWNER)
-    free = Patience(a_minute=0, clock=Clock())
+        measure.demand(person(), Role.OWNER)
+    free = Measure(a_minute=0, clock=Clock())
     assert [refused(free, person()) for _ in range(100)] == [None] * 100
 
 
 def test_a_clock_that_goes_back_takes_nothing_away() -> None:
     clock = Clock()
-    patience = Patience(a_minute=2, clock=clock)
-    assert refused(patience, person()) is None
+    measure = Measure(a_minute=2, clock=clock)
+    assert refused(measure, person()) is None
     clock.now -= 500
-    assert refused(patience, person()) is None
+    assert refused(measure, person()) is None
     with pytest.raises(Rejected):
-        patience.demand(person(), Role.MEMBER)
+        measure.demand(person(), Role.MEMBER)
 
 
 def test_res_05_only_so_many_people_are_remembered() -> None:
-    patience = Patience(a_minute=1, clock=Clock())
+    measure = Measure(a_minute=1, clock=Clock())
     for number in range(PEOPLE_MAX + 10):
-        patience.demand(person(number), Role.MEMBER)
-    assert patience.has_room(person(3)), "who was heard of longest ago is forgotten"
-    assert not patience.has_room(person(PEOPLE_MAX + 9))
+        measure.demand(person(number), Role.MEMBER)
+    assert measure.has_room(person(3)), "who was heard of longest ago is forgotten"
+    assert not measure.has_room(person(PEOPLE_MAX + 9))
