@@ -14,6 +14,7 @@ from hermes.views.skills import Finding
 FINDINGS_MAX = 50
 SHOWN_CHARS = 120
 LINE_CHARS_MAX = 4_000  # of a line that is looked at
+TREE_CHARS_MAX = 500_000  # of a skill, the smallest files first
 HIDDEN_RULE = "hidden-text"
 
 # Zero width, bidirectional controls, tag characters, variation selectors beyond the common one,
@@ -43,14 +44,22 @@ _TEXTS = frozenset(
 _CONTROL = re.compile("[\x00-\x08\x0b\x0c\x0e-\x1f\x7f-\x9f]")
 
 _RULES: tuple[tuple[str, bool, str], ...] = (
-    ("download-and-run", True, r"(curl|wget|fetch)\b[^\n|;]*[|]\s*(sudo\s+)?(ba|z|da)?sh\b"),
+    ("download-and-run", True, r"(curl|wget|fetch)\b[^\n|;]{0,200}[|]\s*(sudo\s+)?(ba|z|da)?sh\b"),
     ("download-and-run", True, r"(ba|z)?sh\s+(-c\s+)?[\"']?[<$]\(\s*(curl|wget)"),
-    ("download-and-run", True, r"\b(iwr|irm|invoke-webrequest)\b.*\b(iex|invoke-expression)\b"),
-    ("decode-and-run", True, r"base64\s+(-d|-D|--decode)[^\n|]*[|]\s*(sudo\s+)?(ba|z)?sh\b"),
-    ("decode-and-run", True, r"\b(exec|eval)\s*\(.*(b64decode|fromhex|decompress|rot13)"),
-    ("decode-and-run", False, r"[A-Za-z0-9+/]{200,}={0,2}"),
+    (
+        "download-and-run",
+        True,
+        r"\b(iwr|irm|invoke-webrequest)\b.{0,200}\b(iex|invoke-expression)\b",
+    ),
+    ("decode-and-run", True, r"base64\s+(-d|-D|--decode)[^\n|]{0,200}[|]\s*(sudo\s+)?(ba|z)?sh\b"),
+    ("decode-and-run", True, r"\b(exec|eval)\s*\(.{0,200}(b64decode|fromhex|decompress|rot13)"),
+    ("decode-and-run", False, r"(?<![A-Za-z0-9+/])[A-Za-z0-9+/]{200}"),
     ("credentials", True, r"(~|\$HOME|/home/\w+|/root)/\.(ssh|aws|gnupg|netrc|kube|docker)\b"),
-    ("credentials", True, r"\bid_(rsa|ed25519|ecdsa)\b|\.env\b.*(cat|read|open|send|upload|post)"),
+    (
+        "credentials",
+        True,
+        r"\bid_(rsa|ed25519|ecdsa)\b|\.env\b.{0,200}(cat|read|open|send|upload|post)",
+    ),
     ("credentials", True, r"(cat|read|open|send|print|copy)\b.{0,40}\.env\b"),
     ("credentials", False, r"\b(api[_-]?key|secret|password|token)s?\b.{0,40}\b(send|post|upload)"),
     ("memory", True, r"\b(MEMORY|USER|SOUL|AGENTS|CLAUDE)\.md\b"),
@@ -72,14 +81,14 @@ _RULES: tuple[tuple[str, bool, str], ...] = (
         r"\b.{0,20}\b(user|owner|person|human)\b",
     ),
     ("override", True, r"\b(system prompt|developer mode|jailbreak|you are now)\b"),
-    ("send-out", True, r"!\[[^\]]*\]\(\s*https?://[^)]*[{$<]"),
+    ("send-out", True, r"!\[[^\]]{0,200}\]\(\s*https?://[^)]{0,300}[{$<]"),
     ("send-out", True, r"\b(webhook\.site|requestbin|ngrok|pastebin|transfer\.sh|interact\.sh)\b"),
-    ("send-out", True, r"curl\b.*(\s-d\b|\s--data|\s-F\b|\s-T\b|--upload-file)"),
+    ("send-out", True, r"curl\b.{0,200}(\s-d\b|\s--data|\s-F\b|\s-T\b|--upload-file)"),
     ("network", False, r"\b(curl|wget|nc|ncat|telnet|scp|rsync|ssh)\s+\S"),
     (
         "network",
         False,
-        r"\b(urllib|requests|httpx|aiohttp|socket)\b.*\b(import|get|post|open|conn)"
+        r"\b(urllib|requests|httpx|aiohttp|socket)\b.{0,200}\b(import|get|post|open|conn)"
         r"|import\s+(urllib|requests|httpx|aiohttp|socket)\b",
     ),
     ("stays", True, r"\b(crontab|systemctl\s+(--user\s+)?enable|launchctl|authorized_keys)\b"),
@@ -93,7 +102,7 @@ _RULES: tuple[tuple[str, bool, str], ...] = (
     (
         "destroys",
         True,
-        r"\brm\s+-[a-z]*(rf|fr)[a-z]*\s+(/|~|\$HOME)|\bmkfs\b|\bdd\s.*of=/dev/",
+        r"\brm\s+-[a-z]*(rf|fr)[a-z]*\s+(/|~|\$HOME)|\bmkfs\b|\bdd\s.{0,200}of=/dev/",
     ),
     ("installs", False, r"\b(pip3?|npm|npx|uvx|pipx|brew|apt(-get)?|cargo|go)\s+(install|-y|i)\b"),
     ("root", False, r"\bsudo\b|\bsu\s+-"),
@@ -104,7 +113,15 @@ _COMPILED = tuple((name, grave, re.compile(text, re.I)) for name, grave, text in
 
 def scanned(tree: Tree) -> tuple[Finding, ...]:
     """The gravest first, then by place."""
-    found = [finding for path in sorted(tree) for finding in _in_file(path, tree[path])]
+    found: list[Finding] = []
+    room = TREE_CHARS_MAX
+    for path in sorted(tree, key=lambda path: (len(tree[path]), path)):
+        room -= len(tree[path])
+        if room < 0 and not _is_binary(path, tree[path]):
+            text = f"{len(tree[path]):,} bytes, too much to be scanned"
+            found.append(Finding(rule="large", file=path, line=0, text=text, grave=True))
+        else:
+            found += _in_file(path, tree[path])
     found.sort(key=lambda finding: (not finding.grave, finding.file, finding.line))
     return tuple(found[:FINDINGS_MAX])
 

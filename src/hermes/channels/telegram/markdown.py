@@ -15,13 +15,14 @@ CELLS_MAX = 20
 COLUMN_MAX = 40  # a wider cell sticks out; the others do not follow it
 TAB = "    "
 
-_HEADING = re.compile(r" {0,3}(#{1,6})[ \t]+(.*?)[ \t#]*")
+_HEADING = re.compile(r" {0,3}(#{1,6})[ \t]+(.*)")
 _RULE = re.compile(r" {0,3}([-*_])(?:[ \t]*\1){2,}[ \t]*")
 _ITEM = re.compile(r"([ \t]*)[-*+][ \t]+(?:\[([ xX])\][ \t]+)?(.*)", re.DOTALL)
 _NUMBERED = re.compile(r"([ \t]*)(\d{1,9}[.)])[ \t]+(.*)", re.DOTALL)
 _QUOTE = re.compile(r" {0,3}>[ ]?(.*)")
+_MORE_QUOTES = re.compile(r"(?: {0,3}> ?)*")
 _ROW = re.compile(r"[ \t]*\|.*\|[ \t]*")
-_DELIMITER = re.compile(r"[ \t]*\|?[ \t]*:?-+:?[ \t]*(?:\|[ \t]*:?-+:?[ \t]*)*\|?[ \t]*")
+_DELIMITER = re.compile(r"[ \t]*(?:\|[ \t]*)?:?-+:?[ \t]*(?:\|[ \t]*:?-+:?[ \t]*)*(?:\|[ \t]*)?")
 _LANGUAGE = re.compile(r"[^\w+#.-]")
 _CELL_BREAK = re.compile(r"(?<!\\)\|")
 _MARKS_IN_CELL = re.compile(r"\*\*|~~|`|(?<!\w)__|__(?!\w)")
@@ -84,8 +85,8 @@ def _paragraph(text: str) -> str:
     if not text.strip():
         return ""
     if heading := _HEADING.fullmatch(text):
-        title = inline(heading[2], frozenset({"bold"}))
-        return f"*{title}*" if heading[2].strip() else ""
+        words = heading[2].rstrip(" \t#")
+        return f"*{inline(words, frozenset({'bold'}))}*" if words.strip() else ""
     if _RULE.fullmatch(text):
         return "———"
     if quote := _QUOTE.fullmatch(text):
@@ -100,9 +101,7 @@ def _paragraph(text: str) -> str:
 
 def _quoted(text: str) -> str:
     """A quote cannot hold another one, nor a mark that goes over its end."""
-    while nested := _QUOTE.fullmatch(text):
-        text = nested[1]
-    return _paragraph(text)
+    return _paragraph(_MORE_QUOTES.sub("", text, count=1))
 
 
 def _indent(space: str) -> str:
