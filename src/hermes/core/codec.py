@@ -4,7 +4,7 @@ from typing import TypeVar
 
 import msgspec
 
-from hermes.core.errors import StoreCorrupt
+from hermes.core.errors import RowUnreadable
 from hermes.core.events import Event
 from hermes.core.messages import Line, Reply
 from hermes.core.session import Session
@@ -46,5 +46,5 @@ def decode_reply(raw: bytes) -> Reply:
 def _decoded(decoder: msgspec.json.Decoder[T], raw: bytes) -> T:
     try:
         return decoder.decode(raw)
-    except msgspec.MsgspecError as broken:
-        raise StoreCorrupt(f"a stored row cannot be read: {broken}") from broken
+    except (msgspec.MsgspecError, UnicodeDecodeError, RecursionError) as broken:
+        raise RowUnreadable(f"a stored row cannot be read: {broken}") from broken

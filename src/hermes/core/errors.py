@@ -12,6 +12,7 @@ HermesError
 │   ├── StoreFull         no space left
 │   ├── StoreBusy         another program holds the file; worth another try
 │   ├── StoreCorrupt      the file is damaged; what can be read stays readable
+│   │   └── RowUnreadable     one row is no value of ours; the others are sound
 │   └── StoreTooNew       a newer version wrote it
 ├── ProviderFailed        the model cannot be asked
 │   ├── ProviderRefused   the request is wrong and stays wrong (400, 404, 422)
@@ -79,6 +80,10 @@ class StoreBusy(StoreFailed):
 
 class StoreCorrupt(StoreFailed):
     """The file is damaged."""
+
+
+class RowUnreadable(StoreCorrupt):
+    """One row is no value of ours."""
 
 
 class StoreTooNew(StoreFailed):

@@ -21,4 +21,5 @@ def lost_message(reply: Reply, why: str, home: Address, at: float) -> Inbound:
         text=text,
         at=at,
         origin="relay",
+        labels=tuple(sorted({*reply.labels, "untrusted"})),  # it was said to somebody else
     )

@@ -10,7 +10,7 @@ from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
 
 from hermes.core.channel import Desk, GatewayState, Status
-from hermes.core.errors import Fenced, StoreFailed
+from hermes.core.errors import Fenced, Refused, Rejected, RowUnreadable, StoreFailed
 from hermes.core.ids import NodeId, SessionKey
 from hermes.core.messages import Inbound
 from hermes.core.session import Asking, Running
@@ -29,6 +29,7 @@ CLAIMS_MAX = 50
 OWNED_MAX = 1_000
 OVERDUE_MAX = 100
 AGAIN_S = 1.0
+UNREADABLE = "what is stored of this conversation cannot be read (see the log, or hermes doctor)"
 SURE_BEATS = 2  # of the three that fit into a lease
 
 log = logging.getLogger("hermes.gateway")
@@ -49,10 +50,12 @@ class Gateway:
     standing: Standing
     outgoing: asyncio.Event = field(default_factory=asyncio.Event)
     failure: StoreFailed | None = None  # the last one that ended a session's work
+    unreadable: set[SessionKey] = field(default_factory=set)  # set aside by this process
     seen_at: float = 0.0  # when we last heard that we are alive in the eyes of others
 
     async def accept(self, inbound: Inbound) -> Accepted:
         """Durable when this returns; the session moves on by itself then."""
+        self._demand_readable(inbound.session)
         accepted, event = await self.intake.take(inbound)
         if accepted.fresh:
             lane = self.lanes.get(accepted.key)
@@ -60,7 +63,12 @@ class Gateway:
                 self._start(lane)
             else:
                 await self.dispatch(accepted.key)
+                self._demand_readable(accepted.key)
         return accepted
+
+    def _demand_readable(self, key: SessionKey) -> None:
+        if key in self.unreadable:
+            raise Rejected(UNREADABLE)
 
     async def dispatch(self, key: SessionKey) -> None:
         """There is news for a session: whoever owns it looks; if nobody does, we take it."""
@@ -114,6 +122,8 @@ class Gateway:
         await self.look_at_people()
         for owned in await self.store.journal.owned(self.node, limit=OWNED_MAX):
             lane = self.lanes.get(owned.key)
+            if owned.key in self.unreadable:
+                continue
             if lane is None or not lane.busy or lane.session.position < owned.head:
                 await self._begin(owned)
 
@@ -160,7 +170,12 @@ class Gateway:
     async def _begin(self, claim: Claim) -> None:
         lane = self.lanes.get(claim.key)
         if lane is None or lane.epoch != claim.epoch:
-            fresh = await self.worker.open(claim)
+            try:
+                fresh = await self.worker.open(claim)
+            except (RowUnreadable, Refused) as broken:
+                self.unreadable.add(claim.key)
+                log.error("%s is set aside, it cannot be read: %s", claim.key, broken)
+                return
             lane = self.lanes.get(claim.key)  # somebody may have been quicker
             if lane is None or lane.epoch != claim.epoch:
                 lane = fresh

@@ -1,19 +1,32 @@
 """Rows of listings as both stores select them, and what a commit says of them."""
 
-from collections.abc import Sequence
-from typing import Any
+from collections.abc import Callable, Iterable, Sequence
+from contextlib import suppress
+from typing import Any, TypeVar
 
 from hermes.core.codec import decode_event
+from hermes.core.errors import RowUnreadable
 from hermes.core.events import CallEnded, FactSet, HomeSet, SessionReset
 from hermes.core.ids import SessionId, SessionKey, TurnId
 from hermes.core.messages import Address, Usage, sound
 from hermes.core.projection import Commit, QuestionRow, TurnRow
 from hermes.core.store import ChatRow, ConversationRow, Home, SessionRow, ToolSum, UsageSum
 
+T = TypeVar("T")
+
 OPENING_CHARS_MAX = 80
 
 _HOME = str(HomeSet.__struct_config__.tag)
 _TITLED = {str(kind.__struct_config__.tag) for kind in (FactSet, CallEnded, SessionReset)}
+
+
+def readable(made: Callable[..., T], found: Iterable[Sequence[Any]]) -> list[T]:
+    """One row that cannot be read holds up no other; a look at its session names it."""
+    values = []
+    for row in found:
+        with suppress(RowUnreadable):
+            values.append(made(*row))
+    return values
 
 
 def session_row(*row: Any) -> SessionRow:

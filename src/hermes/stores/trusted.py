@@ -1,5 +1,7 @@
 """What both stores keep of people and grants, and what they put into the audit log about it."""
 
+from collections.abc import Iterable
+from contextlib import suppress
 from typing import Any
 
 import msgspec
@@ -27,15 +29,24 @@ def encode_grant(grant: Grant) -> bytes:
 def decode_grant(raw: bytes) -> Grant:
     try:
         return _grants.decode(raw)
-    except msgspec.MsgspecError as broken:
+    except (msgspec.MsgspecError, UnicodeDecodeError, RecursionError) as broken:
         raise StoreCorrupt(f"a stored grant cannot be read: {broken}") from broken
 
 
+def readable_grants(found: Iterable[tuple[Any, ...]]) -> tuple[Grant, ...]:
+    """One that cannot be read allows nothing."""
+    grants = []
+    for (raw,) in found:
+        with suppress(StoreCorrupt):
+            grants.append(decode_grant(raw))
+    return tuple(grants)
+
+
 def known_row(*row: Any) -> Known:
-    platform, id_, role, name, chat, since, by = row
-    return Known(
-        platform=platform, id=id_, role=Role(role), name=name, chat=chat, since=since, by=by
-    )
+    """A role that there is not is a stranger's."""
+    platform, id_, number, name, chat, since, by = row
+    role = Role(number) if number in list(Role) else Role.STRANGER
+    return Known(platform=platform, id=id_, role=role, name=name, chat=chat, since=since, by=by)
 
 
 def request_row(*row: Any) -> Request:

@@ -7,6 +7,7 @@ from typing import Any
 from hermes.core.codec import decode_reply
 from hermes.core.ids import NodeId, ReplyId, SessionKey
 from hermes.core.store import OutboxRow
+from hermes.stores.listing import readable
 from hermes.stores.postgres.connections import Lane, Readers
 from hermes.stores.postgres.operations import Noted, Sending, kept
 from hermes.stores.postgres.reach import Reach
@@ -37,7 +38,7 @@ class PostgresOutbox:
         found = await self._readers.fetch(
             QUERY["due"], platforms=list(platforms), now=now, limit=limit, only=only
         )
-        return [_row(*row) for row in found]
+        return readable(_row, found)
 
     async def pause(self, platform: str, chat: str, *, until: float) -> None:
         where = {"platform": kept(platform), "chat": kept(chat)}

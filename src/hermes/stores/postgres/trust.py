@@ -32,7 +32,7 @@ class PostgresTrust:
         return Register(
             version=version,
             people={(known.platform, known.id): known for known in people},
-            grants=tuple(trusted.decode_grant(raw) for (raw,) in grants),
+            grants=trusted.readable_grants(grants),
         )
 
     async def invite(self, invite: Invite) -> None:

@@ -10,6 +10,7 @@ from hermes.core.codec import decode_reply
 from hermes.core.ids import NodeId, ReplyId, SessionKey
 from hermes.core.messages import sound
 from hermes.core.store import OutboxRow, SendState
+from hermes.stores.listing import readable
 from hermes.stores.sqlite.nodes import is_buried
 from hermes.stores.sqlite.reader import Reader, rows
 from hermes.stores.sqlite.writer import Writer
@@ -63,7 +64,7 @@ class SqliteOutbox:
                   ORDER BY n LIMIT :limit"""
         names = json.encode(list(platforms)).decode()
         values = {"platforms": names, "now": now, "limit": limit, "key": only}
-        return self._reader.now(lambda db: [_row(*row) for row in rows(db, sql, values)])
+        return self._reader.now(lambda db: readable(_row, rows(db, sql, values)))
 
     async def sending(self, reply: ReplyId, *, node: NodeId) -> bool:
         def work(db: apsw.Cursor) -> bool:

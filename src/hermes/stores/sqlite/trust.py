@@ -70,7 +70,7 @@ class SqliteTrust:
             return Register(
                 version=version(db),
                 people={(known.platform, known.id): known for known in people},
-                grants=tuple(trusted.decode_grant(raw) for (raw,) in rows(db, GRANTS, (now,))),
+                grants=trusted.readable_grants(rows(db, GRANTS, (now,))),
             )
 
         return self._reader.now(look)
