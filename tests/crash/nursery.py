@@ -23,6 +23,7 @@ def one_life(order: dict[str, object]) -> int:
         fuse=fuse,
         on_doubt=str(order["on_doubt"]),
         messages=int(str(order["messages"])),
+        asks=bool(order["asks"]),
     )
     try:
         asyncio.run(live(case))

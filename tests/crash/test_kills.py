@@ -37,7 +37,16 @@ class Nursery:
             text=True,
         )
 
-    def live(self, home: Path, at: int, how: How, *, keyed: bool, messages: int) -> int:
+    def live(
+        self,
+        home: Path,
+        at: int,
+        how: How,
+        *,
+        keyed: bool,
+        messages: int = 1,
+        asks: bool = False,
+    ) -> int:
         """One life; how the process ended."""
         assert self._server.stdin is not None
         assert self._server.stdout is not None
@@ -47,6 +56,7 @@ class Nursery:
             "how": how,
             "on_doubt": "same_key" if keyed else "mark_repeat",
             "messages": messages,
+            "asks": asks,
         }
         self._server.stdin.write(json.dumps(order) + "\n")
         self._server.stdin.flush()

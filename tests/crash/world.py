@@ -10,9 +10,12 @@ from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
+from msgspec.structs import replace
+
 from hermes.core.channel import Manifest
 from hermes.core.ids import MessageId, session_key
 from hermes.core.messages import Address, Effect, Inbound, Media, Person, Reply
+from hermes.core.policy import WORST, Capability
 from hermes.core.ports import Answer, Bench, RawCall, Request, Tool, ToolResult, ToolSpec
 from hermes.core.rules import ResumeRules
 from hermes.core.signals import Watch
@@ -23,7 +26,9 @@ from hermes.stores.sqlite import open_sqlite
 from tests.crash.fuse import VFS, Fuse, FusedVFS
 
 KEY = session_key("wire", "dm", "1")
+CAPABILITIES = {"look": Capability.READ, "tidy": Capability.WRITE, "pay": Capability.LASTING}
 CLASSES = {"look": Effect.READ, "tidy": Effect.IDEMPOTENT, "pay": Effect.EFFECT}
+ASKING: tuple[tuple[str, ...], ...] = (("pay",), ())
 SCRIPT: tuple[tuple[str, ...], ...] = (("look", "look", "pay", "tidy"), ("pay", "look"), ())
 NOTE = "[Note by Hermes"
 
@@ -36,6 +41,7 @@ class Case:
     fuse: Fuse
     on_doubt: str = "same_key"
     messages: int = 1
+    asks: bool = False  # paying needs a yes, which the owner gives as soon as the question is shown
 
 
 def say(number: int) -> Inbound:
@@ -74,6 +80,7 @@ def tool(case: Case, name: str) -> Tool:
         check=lambda _arguments: "",
         effect=lambda _arguments: CLASSES[name],
         run=run,
+        capabilities=frozenset({CAPABILITIES[name]}) if case.asks else WORST,
     )
 
 
@@ -94,7 +101,7 @@ class Model:
         self.case.fuse.leave(mine)
         last = max(n for n, line in enumerate(request.lines) if line.role == "user")
         step = len([line for line in request.lines[last:] if line.role == "assistant"])
-        calls = SCRIPT[step]
+        calls = (ASKING if self.case.asks else SCRIPT)[step]
         said = request.lines[last].text
         return Answer(
             text="" if calls else f"done: {said}", calls=tuple(RawCall(c, "{}") for c in calls)
@@ -143,6 +150,7 @@ async def live(case: Case, *, vfs: str = VFS) -> None:
             channels=[Wire(case=case)],
             media=NoMedia(),
             resume=ResumeRules(attempts_max=50),
+            mode="ask" if case.asks else "allow",
         )
     )
     try:
@@ -150,6 +158,8 @@ async def live(case: Case, *, vfs: str = VFS) -> None:
             await receive(case, gateway)
             await gateway.settle(KEY)
             await gateway.deliver(KEY)
+            if case.asks:
+                await click(case, gateway)
     finally:
         await store.upkeep.close()
         files.unregister()
@@ -162,6 +172,21 @@ async def receive(case: Case, gateway: Gateway) -> None:
         if number not in known:
             await gateway.accept(say(number))
             note(case.home / "acknowledged", number)
+
+
+async def click(case: Case, gateway: Gateway) -> None:
+    """The owner presses the button of what is shown; the platform repeats the press until it is
+    acknowledged, and once more for good measure."""
+    shown = [text for _, text in notes(case.home / "sent") if "May I use" in text]
+    rows = await gateway.store.library.questions(limit=10)
+    for row in rows if shown else ():
+        press = replace(say(0), id=MessageId(f"press {row.id}"), text=f"/approve {row.id}")
+        for _ in range(2):
+            mine = case.fuse.reach("press")
+            await gateway.accept(press)
+            case.fuse.leave(mine)
+            await gateway.settle(KEY)
+    await gateway.deliver(KEY)
 
 
 Life = Callable[[Case], Awaitable[None]]

@@ -174,7 +174,7 @@ class Gateway:
                 fresh = await self.worker.open(claim)
             except (RowUnreadable, Refused) as broken:
                 self.unreadable.add(claim.key)
-                log.error("%s is set aside, it cannot be read: %s", claim.key, broken)
+                log.warning("%s is set aside, it cannot be read: %s", claim.key, broken)
                 return
             lane = self.lanes.get(claim.key)  # somebody may have been quicker
             if lane is None or lane.epoch != claim.epoch:
