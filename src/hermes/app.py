@@ -52,6 +52,14 @@ async def store_only(home: Path, settings: "Settings") -> AsyncIterator[Store]:
         await store.upkeep.close()
 
 
+async def note_settings(store: Store, home: Path, settings: "Settings", *, by: str) -> None:
+    """What was set otherwise since the last time is in the audit log before it counts."""
+    from hermes.settings.record import in_force, note_changes
+
+    now = in_force(home, settings, _audit_key(home, settings))
+    await note_changes(store.audit, home, now, by=by, at=time.time())
+
+
 async def beside(home: Path) -> "Attached | None":
     """The gateway that runs on this home, to talk to; None when none does."""
     from hermes.channels.local.client import Attached
@@ -74,6 +82,7 @@ async def opened(
 
     platforms = Platforms(channels=[LocalChannel(show)])
     async with _parts(home, settings, platforms, workdir) as parts:
+        await note_settings(parts.store, home, settings, by="a chat that begins")
         gateway = build(replace(parts, emit=emit))
         yield App(gateway=gateway, store=parts.store, media=parts.media, new_id=new_id)
 
@@ -116,6 +125,7 @@ async def served(home: Path, settings: "Settings") -> AsyncIterator[Serving]:
     platforms = platforms_of(home, settings)
     ears = (*platforms.ears, *attentive(home, settings))
     async with _parts(home, settings, platforms, workdir) as parts:
+        await note_settings(parts.store, home, settings, by="the gateway that starts")
         seat = f"{socket.gethostname()}:{home}"
         boot_text = _text_of(home / "BOOT.md")
         yield serving(parts, ears=ears, seat=seat, boot_text=boot_text)

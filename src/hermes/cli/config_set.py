@@ -1,18 +1,20 @@
 """hermes config set: one value, checked before it is written; secrets go into .env."""
 
+import asyncio
 import getpass
 import re
 from pathlib import Path
 
+from hermes.app import note_settings, store_only
 from hermes.cli import grammar
 from hermes.cli.config import unknown
 from hermes.cli.config_file import save_secret, save_setting
 from hermes.cli.errors import DONE, Usage
 from hermes.cli.place import Place
-from hermes.core.errors import Misconfigured
+from hermes.core.errors import Misconfigured, StoreFailed
 from hermes.settings import prepare, survey
 from hermes.settings.check import Checker, type_at
-from hermes.settings.home import CONFIG, SECRETS
+from hermes.settings.home import CONFIG, DATABASE, SECRETS
 from hermes.settings.shape import Section, is_secret
 from hermes.settings.sources import PREFIX, read_config, value_at
 
@@ -36,6 +38,7 @@ def run(given: grammar.Assignment, place: Place) -> int:
         return _keep_apart(place, path, value)
     prepare(place.home)
     save_setting(place.home / CONFIG, path, value)
+    _record(place)
     _said(place, key, place.home / CONFIG)
     _warn_when_overridden(place, path)
     return DONE
@@ -52,10 +55,27 @@ def _keep_apart(place: Place, path: tuple[str, ...], value: str) -> int:
 def _keep_secret(place: Place, name: str, value: str) -> int:
     prepare(place.home)
     save_secret(place.home / SECRETS, name, value)
+    _record(place)
     _said(place, name, place.home / SECRETS)
     if name in place.environ:
         place.console.tell(f"{name} is also set in this environment, and that one wins")
     return DONE
+
+
+def _record(place: Place) -> None:
+    """In the audit log, where there is one; else the first who works by it says so."""
+    settings, problems = survey(place.home, place.environ)
+    if problems or (settings.store.url == "sqlite" and not (place.home / DATABASE).exists()):
+        return
+
+    async def note() -> None:
+        async with store_only(place.home, settings) as store:
+            await note_settings(store, place.home, settings, by="hermes config set")
+
+    try:
+        asyncio.run(note())
+    except StoreFailed as failed:
+        place.console.tell(f"The audit log will hear of it at the next start: {failed}")
 
 
 def _value(given: grammar.Assignment, place: Place, *, hide: bool) -> str:
