@@ -55,6 +55,15 @@ async def test_an_invite_that_is_over_or_unknown_lets_nobody_in(store: Store) ->
     assert await store.trust.version() == 0
 
 
+async def test_pol_10_an_invite_of_the_future_lets_nobody_in(store: Store) -> None:
+    """A clock was set back since it was made, so nobody knows when its time is over."""
+    day_s = 86_400.0
+    made = replace(invite("d1"), made_at=10 * day_s, expires_at=10 * day_s + 600.0)
+    await store.trust.invite(made)
+    assert await store.trust.redeem("d1", known("ann", at=7 * day_s)) is None
+    assert await store.trust.redeem("d1", known("ann", at=10 * day_s - 60.0)) is not None
+
+
 async def test_an_invite_takes_nothing_away_and_brings_back_who_was_sent_away(store: Store) -> None:
     await store.trust.admit(known("owner", Role.OWNER))
     await store.trust.revoke(known("gone"))

@@ -3,6 +3,7 @@
 from collections.abc import Iterator
 from typing import assert_never
 
+from hermes.commands.elsewhere import by_owner
 from hermes.commands.words import ago, counted, lasting, quoted
 from hermes.core.channel import ChannelStatus, Command, Desk, Obeyed, Order, Status
 from hermes.core.events import MarkReason
@@ -22,15 +23,17 @@ PROBLEM_CHARS_MAX = 200
 
 
 async def _status(order: Order, desk: Desk, default_model: str) -> Obeyed:
+    """What goes on in other chats is the owner's to know."""
     status = await desk.status()
     lines = [
         f"Hermes {status.version} is {status.state}, up for {_up(status, order.at)}.",
         *([] if status.resumes else [NO_RESUMES]),
         *_here(order.session, order.at),
         f"Model: {order.session.facts.get('model') or default_model}",
-        *_everywhere(status.running, status.counts, order.at),
-        *(_in_short(channel) for channel in status.channels),
     ]
+    if by_owner(order):
+        lines += _everywhere(status.running, status.counts, order.at)
+        lines += (_in_short(channel) for channel in status.channels)
     return Obeyed(replies=(order.reply("\n".join(lines)),))
 
 

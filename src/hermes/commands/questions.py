@@ -2,7 +2,7 @@
 
 import re
 
-from hermes.commands.elsewhere import forwarded
+from hermes.commands.elsewhere import by_owner, forwarded
 from hermes.core.channel import Command, Desk, Obeyed, Order
 from hermes.core.events import QuestionAnswered
 from hermes.core.projection import QuestionRow
@@ -13,6 +13,7 @@ from hermes.core.transcript import SAID_NO
 NOTHING_WAITS = "Nothing waits for an answer."
 NO_SUCH = "There is no such question."
 CLOSED = "That question is closed: {}."
+SEVERAL = "Several questions wait. Name one by its id, or ask me in a chat with me alone."
 NOT_A_YES = "I did not take that for a yes. /approve allows it once, /deny refuses it."
 ONCE = "Allowed this once. “Always” is not possible for such a call, so I will ask again."
 ALWAYS = "Allowed, now and for such calls. `hermes approvals grants` lists what you have allowed."
@@ -83,6 +84,8 @@ async def _elsewhere(order: Order, desk: Desk, name: str, id_: str, words: str) 
         waits = list(await library.questions(limit=LISTED_MAX, pending=True))
     if not waits:
         return _said(order, NOTHING_WAITS)
+    if len(waits) > 1 and not by_owner(order):
+        return _said(order, SEVERAL)
     if len(waits) > 1:
         lines = [f"{name} {row.id}  ({row.tool}: {row.why})" for row in waits]
         return _said(order, "\n".join(["Several questions wait. Which one?", *lines]))

@@ -43,14 +43,14 @@ def as_svg(sheet: Sheet) -> tuple[bytes, str, str]:
 async def _usage(
     order: Order, desk: Desk, cost: Cost, window: Callable[[Session], int | None]
 ) -> Obeyed:
+    """What others have taken is the owner's to know."""
     session, library = order.session, desk.store.library
     today = order.at - order.at % DAY_S
     here = await library.spent(since=0.0, key=session.key, conversation=session.id)
-    day = await library.spent(since=today)
-    figures = (
-        spent_figure(here, cost, "This conversation"),
-        spent_figure(day, cost, "Today, everywhere"),
-    )
+    figures = [spent_figure(here, cost, "This conversation")]
+    if by_owner(order):
+        day = await library.spent(since=today)
+        figures.append(spent_figure(day, cost, "Today, everywhere"))
     lines = [line for figure in figures for line in _told(figure)]
     if session.filled:
         lines.append(_fill(session.filled, window(session)))

@@ -18,6 +18,7 @@ from hermes.core.rules import Allow, AllowSandboxed, Ask, Deny, Verdict
 
 VERSION = 1  # of the rules below; an approval that was given under another one is void
 GRANTS_MAX = 500
+SLACK_S = 3600.0  # by which a clock may be put right
 # What code that judges may run into.
 FAULTS = (
     *(ArithmeticError, AttributeError, LookupError, RuntimeError, TypeError, ValueError),
@@ -206,10 +207,12 @@ def _granted(
         return False, False
     template = action.finding.template if UNTRUSTED not in setting.labels else None
     mine = (principal.id, action.tool, setting.profile)
+    last = setting.at + GRANT_S + SLACK_S  # what ends later was given before a clock was set back
     valid = [
         grant
         for grant in setting.grants[:GRANTS_MAX]
-        if (grant.principal, grant.tool, grant.profile) == mine and grant.expires_at > setting.at
+        if (grant.principal, grant.tool, grant.profile) == mine
+        and setting.at < grant.expires_at <= last
     ]
     return granted(valid, arguments, template)
 

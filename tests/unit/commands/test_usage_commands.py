@@ -8,6 +8,7 @@ from hermes.core import events as e
 from hermes.core.channel import Desk, Obeyed, Order
 from hermes.core.ids import MessageId, SessionId
 from hermes.core.messages import Inbound, Person, Usage
+from hermes.core.people import Role
 from hermes.stores.media import FileShelf
 from hermes.views.chart import Sheet
 from hermes.views.svg import svg
@@ -31,7 +32,9 @@ async def spend(chat: Chat, model: str = "custom:big", usage: Usage = TOKENS) ->
     await chat.go(answer)
 
 
-async def told(chat: Chat, text: str, shelf: FileShelf, *, by: str = "ann") -> Obeyed:
+async def told(
+    chat: Chat, text: str, shelf: FileShelf, *, by: str = "ann", role: Role = Role.OWNER
+) -> Obeyed:
     name, _, argument = text.partition(" ")
     commands = usage_commands(cost, drawn, lambda _session: 10_000)
     look = next(command.look for command in commands if command.name == name)
@@ -53,6 +56,7 @@ async def told(chat: Chat, text: str, shelf: FileShelf, *, by: str = "ann") -> O
         epoch=1,
         reached=False,
         new_session=lambda: SessionId("new"),
+        role=role,
     )
     desk = chat.town.desk
     with_shelf = Desk(
@@ -64,6 +68,18 @@ async def told(chat: Chat, text: str, shelf: FileShelf, *, by: str = "ann") -> O
         clock=desk.clock,
     )
     return await look(order, with_shelf)
+
+
+async def test_usage_tells_nobody_but_the_owner_alone_what_others_have_taken(
+    town: Town, tmp_path: Path
+) -> None:
+    town.now = NOW
+    chat, group = await town.chat(), await town.chat(GROUP, GROUP_ADDRESS)
+    await spend(chat)
+    for where, role in ((chat, Role.PAIRED), (group, Role.OWNER), (group, Role.MEMBER)):
+        [reply] = (await told(where, "/usage", FileShelf(tmp_path), role=role)).replies
+        assert reply.text.startswith("This conversation: ")
+        assert "everywhere" not in reply.text
 
 
 async def test_usage_tells_of_this_conversation_and_of_today(town: Town, tmp_path: Path) -> None:

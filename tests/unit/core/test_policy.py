@@ -298,6 +298,14 @@ def test_pol_07_always_ends_with_its_time_its_person_its_sandbox_and_with_strang
     assert isinstance(decide(OWNER, REMOVES, tainted), Ask)
 
 
+def test_pol_10_always_means_nothing_when_the_clock_was_set_back() -> None:
+    for days in (3, 400):
+        before = msgspec.structs.replace(granted(), at=CALM.at - days * 24 * 3600.0)
+        assert isinstance(decide(OWNER, REMOVES, before), Ask)
+    put_right = msgspec.structs.replace(granted(), at=CALM.at - 60.0)
+    assert isinstance(decide(OWNER, REMOVES, put_right), AllowSandboxed)
+
+
 def test_pol_07_always_is_not_offered_where_it_may_mean_nothing() -> None:
     unparsed = msgspec.structs.replace(REMOVES, finding=Finding(verdict=Ask("sure?")))
     outward = msgspec.structs.replace(REMOVES, capabilities=frozenset({C.EGRESS}))

@@ -33,6 +33,7 @@ INSERT OR REPLACE INTO invites (digest, role, made_at, expires_at, by) VALUES (?
 """
 REDEEM = """
 UPDATE invites SET used_at = ?1 WHERE digest = ?2 AND used_at IS NULL AND expires_at > ?1
+AND made_at <= ?1 + 3600 -- later: a clock was set back since, and the time of it means nothing
 RETURNING role, by
 """
 OVER = "DELETE FROM invites WHERE expires_at <= ?"

@@ -422,6 +422,7 @@ set role = excluded.role, made_at = excluded.made_at, expires_at = excluded.expi
 -- name: redeem
 update invites set used_at = %(at)s
 where digest = %(digest)s and used_at is null and expires_at > %(at)s
+  and made_at <= %(at)s + 3600 -- later: a clock was set back since, and its time means nothing
 returning role, by
 
 -- name: ask
