@@ -72,7 +72,7 @@ class Says:
     """What the model answers: words, calls of tools (name, arguments), or a status of failure."""
 
     text: str = ""
-    calls: tuple[tuple[str, Body], ...] = ()
+    calls: tuple[tuple[str, Body | str], ...] = ()
     status: int = 200
     word_s: float = 0.0  # between two words of a stream
     read: int = 10  # tokens that the request is said to have had
@@ -86,6 +86,11 @@ def text_of(message: Body) -> str:
     if isinstance(content, list):
         return "".join(part.get("text", "") for part in content)
     return content or ""
+
+
+def _written(arguments: Body | str) -> str:
+    """A text goes out as it is, whatever it is."""
+    return arguments if isinstance(arguments, str) else json.dumps(arguments)
 
 
 def _is_blank(message: Body) -> bool:
@@ -229,7 +234,7 @@ def _calls(says: Says) -> list[Body]:
             "index": n,
             "id": f"call_{n}",
             "type": "function",
-            "function": {"name": name, "arguments": json.dumps(arguments)},
+            "function": {"name": name, "arguments": _written(arguments)},
         }
         for n, (name, arguments) in enumerate(says.calls)
     ]

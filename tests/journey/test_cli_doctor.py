@@ -55,6 +55,14 @@ def test_the_model_is_really_asked(hermes: Program, shop: Shop) -> None:
     } <= set(found)
 
 
+def test_what_the_owner_switched_off_is_shown_as_a_choice(hermes: Program) -> None:
+    assert "you are asked" in checks(hermes, "--no-calls")["approvals"]["detail"]
+    hermes.environ |= {"HERMES_APPROVALS__MODE": "allow", "HERMES_TERMINAL__SANDBOX": "none"}
+    found = checks(hermes, "--no-calls")
+    assert "your choice, so nobody is asked" in found["approvals"]["detail"]
+    assert "your choice, so commands have your rights" in found["sandbox"]["detail"]
+
+
 def test_nobody_is_asked_when_that_is_said(hermes: Program, shop: Shop) -> None:
     found = checks(hermes, "--no-calls")
     assert found["model"]["ok"]

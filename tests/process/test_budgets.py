@@ -11,7 +11,7 @@ def dear(asked: Asked) -> Says:
     return Says(f"heard {asked.said}", read=95)  # and 5 written
 
 
-async def test_a_day_s_budget_is_kept_over_a_crash_and_automation_stops_first(
+async def test_res_06_a_day_s_budget_is_kept_over_a_crash_and_automation_stops_first(
     tmp_path: Path,
 ) -> None:
     async with Model(dear).up() as model, gateway(tmp_path, model) as here:

@@ -3,7 +3,9 @@
 import asyncio
 from pathlib import Path
 
-from tests.doubles.model import Model
+import pytest
+
+from tests.doubles.model import Asked, Model, Says, terminal
 from tests.process.gateway import GatewayProcess, gateway
 from tests.process.looks import gate, running_call, until_gate
 from tests.unit.secrets.canaries import CANARIES
@@ -59,3 +61,45 @@ async def test_sec_01_and_sec_06_no_secret_is_in_a_file_or_on_a_command_line(
         assert leaked((await answer).text.encode()) == []
         await here.stop()
     assert found_in(tmp_path) == []
+
+
+@pytest.mark.parametrize("sandbox", ["auto", "none"])
+async def test_sec_04_a_model_that_asks_for_secrets_in_every_way_sees_none(
+    tmp_path: Path, sandbox: str
+) -> None:
+    """Also where the owner wants no box and no questions: what is known is taken out on the way."""
+    async with Model().up() as model, gateway(tmp_path, model) as here:
+        keep(here)
+        here.extra |= SECRETS
+        here.configure(approvals={"mode": "allow"}, terminal={"sandbox": sandbox})
+        place, work = here.home, here.home / "workspace"
+        work.mkdir(mode=0o700)
+        (work / "ask.sh").write_text(
+            f"cd {place}; env; cat .env config.yaml; base64 -w0 .env; xxd -p .env | tr -d '\\n'\n"
+            "cat /proc/$PPID/environ /proc/*/environ | tr '\\0' '\\n'\n"
+            "while read -r line; do echo \"curl -H 'x: $line'\"; done < .env\n"
+        )
+        calls = (
+            terminal("bash ask.sh"),
+            terminal("env"),
+            terminal(f"cat {place}/.env /proc/self/environ"),
+            ("read_file", {"path": f"{place}/.env"}),
+            ("read_file", {"path": f"{place}/config.yaml"}),
+            ("read_file", {"path": "/proc/self/environ"}),
+            ("search_files", {"pattern": "KEY", "path": str(place)}),
+        )
+
+        def rule(asked: Asked) -> Says:
+            if len(asked.results) < len(calls):
+                return Says(calls=(calls[len(asked.results)],))
+            return Says("\n".join(asked.results))
+
+        model.rule = rule
+        await here.start()
+        answer = await here.say("tell me all", limit_s=120.0)
+        assert len(model.asked) == len(calls) + 1
+        assert leaked(answer.text.encode()) == []
+        assert [name for asked in model.asked for name in leaked(asked.everything.encode())] == []
+        await here.stop()
+    if sandbox == "auto":  # without a box a command may copy the file wherever it likes
+        assert found_in(tmp_path) == []

@@ -138,6 +138,17 @@ def _sandbox(patient: Patient) -> Iterator[Check]:
         yield Check(name="sandbox", ok=ok, detail=detail, fix=fix)
 
 
+def _approvals(patient: Patient) -> Iterator[Check]:
+    """Each of them is a choice of the owner, and shown as one."""
+    mode = patient.settings.approvals.mode
+    details = {
+        "ask": "you are asked about what the policy does not allow by itself",
+        "allow": "off: approvals.mode is allow, your choice, so nobody is asked about anything",
+        "deny": "approvals.mode is deny, your choice: what would be asked about is refused",
+    }
+    yield Check(name="approvals", ok=True, detail=details[mode])
+
+
 def _service(patient: Patient, place: Place) -> Iterator[Check]:
     """Only what was installed can be wrong; not to have it is a choice."""
     for supervisor in supervisors(patient.home, patient.environ):
@@ -171,6 +182,7 @@ CHECKS: tuple[Callable[[Patient], Iterator[Check]], ...] = (
     _database,
     _leftovers,
     _sandbox,
+    _approvals,
     doctor_calls.model,
     doctor_calls.channels,
 )

@@ -15,7 +15,7 @@ def sandbox_findings(
 ) -> Iterator[tuple[str, bool, str]]:
     """Text, whether it is well, and the fix. A box is really built to find out."""
     if settings.terminal.sandbox == "none":
-        yield "off: terminal.sandbox is none, so commands have your rights", True, ""
+        yield "off: terminal.sandbox is none, your choice, so commands have your rights", True, ""
         return
     guards = sandbox_of(home, settings, home / "workspace", environ).probe()
     if not any(guard.active for guard in guards):

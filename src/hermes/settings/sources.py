@@ -12,6 +12,8 @@ from hermes.settings.check import is_text_at
 from hermes.settings.shape import is_secret
 
 BYTES_MAX = 1_000_000
+DEPTH_MAX = 100
+_NESTING = re.compile(rf"[\[\]{{}}]|(?:[-?:][ \t]+){{{DEPTH_MAX}}}")
 PREFIX = "HERMES_"
 _NAME = re.compile(r"(?:export\s+)?([A-Za-z_][A-Za-z0-9_]*)\s*=\s*(.*)")
 _QUOTED = re.compile(r"""'([^']*)'\s*(?:#.*)?|"((?:[^"\\]|\\.)*)"\s*(?:#.*)?""")
@@ -46,7 +48,7 @@ def read_config(path: Path) -> Mapping[str, object]:
     if not text.strip():
         return {}
     try:
-        tree: object = msgspec.yaml.decode(text)
+        tree: object = decoded(text)
     except (msgspec.DecodeError, ValueError, RecursionError) as broken:
         raise Misconfigured(str(path), _yaml_problem(str(broken)), _EDIT) from broken
     if tree is None:
@@ -56,6 +58,17 @@ def read_config(path: Path) -> Mapping[str, object]:
     for line, key in repeated(text):
         raise Misconfigured(key, f"is in {path.name} twice, again in line {line}", _EDIT)
     return tree
+
+
+def decoded(text: str) -> object:
+    """YAML as plain values. Raises ValueError for what is nested so deeply that the parser, which
+    is no Python, would end the process."""
+    depth = 0
+    for sign in _NESTING.findall(text):
+        depth = depth + 1 if sign in "[{" else max(0, depth - 1)
+        if depth > DEPTH_MAX or len(sign) > 1:
+            raise ValueError("it is nested too deeply")
+    return msgspec.yaml.decode(text)
 
 
 def repeated(text: str) -> Iterator[tuple[int, str]]:
@@ -145,7 +158,7 @@ def scalar(text: str) -> object:
         return float(word)
     if word[0] in "[{":
         try:
-            return msgspec.yaml.decode(word)
+            return decoded(word)
         except msgspec.DecodeError:
             return text
     return text
