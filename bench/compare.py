@@ -15,6 +15,7 @@ import json
 import os
 import platform
 import shutil
+import signal
 import sys
 import tempfile
 import time
@@ -39,6 +40,7 @@ Json = dict[str, Any]
 
 def main(words: Sequence[str] | None = None) -> int:
     given = _parser().parse_args(words)
+    signal.signal(signal.SIGTERM, lambda *_: sys.exit("ended"))  # whatever was started ends, too
     out = Path(given.out)
     if given.report:
         found = results(out)
@@ -133,7 +135,7 @@ def _installed(peer: Peer, programs: Path) -> tuple[Installed, float]:
     """As it was put there before, or anew. What its chats need is added behind the clock."""
     folder = programs / peer.name
     stamp = folder / STAMP
-    if stamp.exists():
+    if stamp.exists() and peer is not OURS:  # ours may have been changed since
         known = json.loads(stamp.read_text(encoding="utf-8"))
         seconds = float(known.pop("wall_s"))
         program, where = tuple(known.pop("program")), Path(known.pop("folder"))

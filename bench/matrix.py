@@ -3,7 +3,7 @@
 A person writes to a bot; the model calls a command with an effect, then answers. Everybody is
 driven the same way: by the Bot API's double, with a model that stops at the instant in question.
 The process and its group are killed there and started again at once. If nothing comes of it in
-half a minute, the person asks again.
+forty seconds, the person asks again.
 """
 
 import asyncio
@@ -33,7 +33,7 @@ INSTANTS: Mapping[str, str] = {
     "delivering": "the answer is on its way, nobody has seen it",
     "shown": "the answer is delivered, the receipt is not",
 }
-READY_S, TURN_S, ITSELF_S, SETTLE_S = 120.0, 90.0, 30.0, 3.0
+READY_S, TURN_S, ITSELF_S, SETTLE_S = 120.0, 90.0, 40.0, 3.0
 LOOK_S = 0.005
 PRINTED = "seventeen-pages"
 HELLO, AGAIN = "Hello [[say Good morning]]", "Are you still there?"
@@ -98,6 +98,19 @@ class Stage:
             await self.until(lambda: self.bot.shows(text) > 0, limit_s, "to answer")
         return self.bot.shows(text) > 0
 
+    async def reads(self, text: str, limit_s: float) -> None:
+        """Until the model is told of this, if it ever is."""
+        seen = 0
+
+        def told() -> bool:
+            nonlocal seen
+            new = self.model.requests[seen:]
+            seen += len(new)
+            return any(text in json.dumps(request["messages"]) for request in new)
+
+        with contextlib.suppress(TimeoutError):
+            await self.until(told, limit_s, "to read it")
+
     def question(self) -> str:
         """`marks` tells how far the command is, `effects` how often it did what it is for."""
         steps = ("echo began >> marks", "sleep 1", "echo done >> effects", "sleep 1")
@@ -128,6 +141,7 @@ async def fate(stage: Stage, instant: str) -> Fate:
     asked = len(stage.model.requests) - before
     stage.bot.write(AGAIN)
     await stage.comes(FINAL if not itself else YES, TURN_S / 3)
+    await stage.reads(AGAIN, TURN_S / 3)
     await asyncio.sleep(SETTLE_S)
     why = fault(stage.model.requests[-1]["messages"], AGAIN)
     return Fate(

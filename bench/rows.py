@@ -24,7 +24,9 @@ MESSAGES = (10, 200, 1000)
 WINDOW = 10  # turns on either side of such a history's length
 CHUNK = 60  # turns of one before it is another's turn
 SETTLE_S = 5.0  # from ready to idle
-SLOW_S = 20.0
+SLOW_S = 20.0  # what takes longer is measured once
+ROW_S = 270.0  # no other round is begun then
+VISITS_S = 60.0
 READY_S = 120.0
 MANY = 200
 AT_A_TIME = 4
@@ -51,7 +53,11 @@ class Field:
 
     def turns(self, count: int) -> Iterator[int]:
         """Rounds, one after the other, so that whoever watches knows which it is."""
+        began = time.monotonic()
         for number in range(count):
+            if number and time.monotonic() - began > ROW_S:
+                print(f"  no time for more than {number} rounds", flush=True)
+                return
             self.now = f"{number + 1} of {count}"
             yield number
 
@@ -189,7 +195,8 @@ async def history(field: Field) -> None:
     up = await field.gateways(field.model())
     most = MESSAGES[-1] // 2 + WINDOW
     long = {name: Long(here, "long", most) for name, here in up.items()}
-    for number in field.turns(-(-most // CHUNK)):
+    for number in range(-(-most // CHUNK)):
+        field.now = f"{number * CHUNK}"
         for name, one in long.items():
             if name not in field.problems and one.seconds < field.history_s:
                 with field.tried(name):
@@ -212,7 +219,7 @@ async def memory(field: Field) -> None:
     for name, here in up.items():
         with field.tried(name):
             idle = here.memory() / 1e6
-            count = await visits(here, "many", sessions=MANY, wide=16, seconds=field.history_s)
+            count = await visits(here, "many", sessions=MANY, wide=16, seconds=VISITS_S)
             field.add(name, idle_mb=idle, after_mb=here.memory() / 1e6, sessions=count)
         here.kill()
 

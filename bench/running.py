@@ -111,6 +111,18 @@ class House:
         for model in self.models:
             model.kill()
             model.wait()
+        for pid in _at_home(self.folder):  # what has left its group
+            with contextlib.suppress(ProcessLookupError):
+                os.kill(pid, signal.SIGKILL)
+
+
+def _at_home(folder: Path) -> Iterator[int]:
+    """Whoever was started with a home in this folder."""
+    mark = f"HOME={folder}/".encode()
+    for entry in Path("/proc").glob("[0-9]*/environ"):
+        with contextlib.suppress(OSError):
+            if any(each.startswith(mark) for each in entry.read_bytes().split(b"\0")):
+                yield int(entry.parent.name)
 
 
 def run(launch: Launch, home: Path) -> Spent:
