@@ -24,12 +24,12 @@ MESSAGES = (10, 200, 1000)
 WINDOW = 10  # turns on either side of such a history's length
 CHUNK = 60  # turns of one before it is another's turn
 SETTLE_S = 5.0  # from ready to idle
-SLOW_S = 20.0  # what takes longer is measured once
-ROW_S = 270.0  # no other round is begun then
+SLOW_S = 15.0  # what takes longer is measured once
+ROW_S = 420.0  # no other round is begun then
 VISITS_S = 60.0
 READY_S = 120.0
 MANY = 200
-AT_A_TIME = 4
+AT_A_TIME = 5
 BYTES_A_TOKEN = 4  # about; the same for everybody
 
 Figures = dict[str, list[float]]
