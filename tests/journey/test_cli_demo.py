@@ -21,6 +21,8 @@ def test_the_turn_of_the_demo_ends_and_nothing_of_the_persons_own_is_touched(
     dead = [page for page in story["pages"] if story["killed"] < page < story["back"]]
     assert dead, "the command worked while there was no gateway"
     assert not any(story["killed"] < at < story["back"] for at in story["commits"])
+    (waited,) = [span for span in story["spans"] if span["lane"] == "person"]
+    assert waited["end"] == max(beat["at"] for beat in story["beats"] if beat["lane"] == "person")
     drawn = ET.fromstring(picture.read_text("utf-8"))  # noqa: S314
     words = " ".join(drawn.itertext())
     assert "SIGKILL" in words
