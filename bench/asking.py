@@ -2,8 +2,9 @@
 
 import asyncio
 import json
+import math
 import time
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from itertools import count
 
@@ -75,14 +76,18 @@ class Long:
     def seconds(self) -> float:
         return sum(wall for wall, _ in self.spent)
 
-    async def turns(self, count: int, seconds_max: float) -> None:
+    async def turns(
+        self, count: int, seconds_max: float = math.inf
+    ) -> Sequence[tuple[float, float]]:
         """So many more; fewer when all of them together took too long."""
+        before = len(self.spent)
         for _ in range(count):
+            if self.seconds > seconds_max:
+                break
             began, cpu = time.monotonic(), self._gateway.cpu_s()
             await self._line.turn()
             self.spent.append((time.monotonic() - began, self._gateway.cpu_s() - cpu))
-            if self.seconds > seconds_max:
-                return
+        return self.spent[before:]
 
     def close(self) -> None:
         self._line.close()

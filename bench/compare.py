@@ -31,7 +31,7 @@ from bench.rows import ROWS, Field, There
 from bench.running import House, run
 
 ROOT = Path(__file__).parents[1]
-ROUNDS, SECONDS, HISTORY_S = 3, 3.0, 90.0
+ROUNDS, SECONDS, HISTORY_S = 3, 3.0, 360.0
 INSTALL = "install"
 STAMP = "installed.json"
 

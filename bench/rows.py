@@ -22,7 +22,6 @@ QUESTION = "Please go on with the work."
 SESSIONS = (1, 16, 64)
 MESSAGES = (10, 200, 1000)
 WINDOW = 10  # turns on either side of such a history's length
-CHUNK = 60  # turns of one before it is another's turn
 SETTLE_S = 5.0  # from ready to idle
 SLOW_S = 15.0  # what takes longer is measured once
 ROW_S = 420.0  # no other round is begun then
@@ -191,27 +190,32 @@ async def _one_load(
 
 
 async def history(field: Field) -> None:
-    """One conversation from its first message on; a turn's cost as it gets longer."""
+    """One conversation from its first message on. They get longer side by side; what a turn costs
+    is measured around some lengths, one program after the other."""
     up = await field.gateways(field.model())
     most = MESSAGES[-1] // 2 + WINDOW
     long = {name: Long(here, "long", most) for name, here in up.items()}
-    for number in range(-(-most // CHUNK)):
-        field.now = f"{number * CHUNK}"
+    for messages in MESSAGES:
+        field.now = f"{messages}"
+        first, last = max(messages // 2 - WINDOW, 1), messages // 2 + WINDOW
+        await asyncio.gather(*(_grown(field, name, one, first) for name, one in long.items()))
         for name, one in long.items():
-            if name not in field.problems and one.seconds < field.history_s:
+            if name not in field.problems and len(one.spent) >= first:
                 with field.tried(name):
-                    await one.turns(min(CHUNK, most - number * CHUNK), field.history_s)
-                    field.say(name, f"{len(one.spent) * 2} messages, {one.seconds:.1f} s")
+                    part = await one.turns(last - len(one.spent))
+                    wall = statistics.median(wall for wall, _ in part)
+                    cpu = statistics.mean(cpu for _, cpu in part)
+                    field.add(name, **{f"wall{messages}_s": wall, f"cpu{messages}_s": cpu})
     for name, one in long.items():
         one.close()
         up[name].kill()
-        for messages in MESSAGES:
-            middle = messages // 2
-            part = one.spent[max(middle - WINDOW, 1) : middle + WINDOW]
-            if len(one.spent) >= middle + min(WINDOW, middle):
-                wall = statistics.median(wall for wall, _ in part)
-                cpu = statistics.mean(cpu for _, cpu in part)
-                field.add(name, **{f"wall{messages}_s": wall, f"cpu{messages}_s": cpu})
+
+
+async def _grown(field: Field, name: str, one: Long, turns: int) -> None:
+    with field.tried(name):
+        await one.turns(turns - len(one.spent), field.history_s)
+        if len(one.spent) < turns:
+            field.say(name, f"{2 * len(one.spent)} messages, then its time was over")
 
 
 async def memory(field: Field) -> None:
