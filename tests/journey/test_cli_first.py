@@ -1,5 +1,7 @@
 """The first minute at a terminal: nothing is set up, and somebody is answered."""
 
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 
 import pytest
@@ -7,6 +9,7 @@ import pytest
 from doubles.fake_llama import installed, missing
 from doubles.shop import Shop
 from journey.cli_program import Program
+from terminal.emulator import Emulator
 
 
 @pytest.fixture
@@ -14,18 +17,34 @@ def hermes(tmp_path: Path) -> Program:
     return Program(tmp_path, {"NO_COLOR": "1"})
 
 
+@contextmanager
+def terminal(program: Program) -> Iterator[Emulator]:
+    seen = Emulator(program.command(), program.env(), program.folder)
+    try:
+        yield seen
+    finally:
+        seen.close()
+
+
 def test_enter_takes_the_built_in_model_and_it_answers(hermes: Program) -> None:
     hermes.packages = [installed(hermes.folder / "packages")]
-    typed = [("1, 2 or 3 [1] ", "\n"), ("you> ", "hello there\n"), ("built-in heard", "/exit\n")]
-    done = hermes.on_terminal(typed=typed)
-    assert done.status == 0, done.out
-    assert "No model is set up yet." in done.out
-    assert "The small built-in model answers:" in done.out
-    assert "hermes gateway setup" in done.out
-    assert "hello there" in done.out.partition("built-in heard")[2]
+    with terminal(hermes) as seen:
+        assert "No model is set up yet." in seen.until("1, 2 or 3 [1]")
+        seen.type("\n")
+        greeted = seen.until("own engine")
+        assert "The small built-in model answers:" in greeted
+        assert "hermes gateway setup" in greeted
+        seen.type("hello there\r")
+        answer = seen.until("built-in heard").partition("built-in heard")[2]
+        assert "hello there" in answer
+        seen.settle()
+        seen.type("/exit\r")
+        assert seen.ended() == 0
     assert hermes.run("config", "get", "model.provider").out == "local\n"
-    later = hermes.on_terminal(typed=[("you> ", "\x04")])
-    assert (later.status, "No model is set up" in later.out) == (0, False)
+    with terminal(hermes) as seen:
+        assert "No model is set up" not in seen.until("own engine")
+        seen.type("\x04")
+        assert seen.ended() == 0
 
 
 def test_what_it_costs_is_said_before_it_is_installed(hermes: Program) -> None:
@@ -41,16 +60,19 @@ def test_a_provider_is_chosen_in_the_same_breath(hermes: Program) -> None:
     with Shop(key="").open() as shop:
         typed = [
             ("1, 2 or 3", "2\n"),
-            ("Provider: ", "custom\n"),
-            ("ending in /v1: ", f"{shop.url}\n"),
+            ("Provider:", "custom\n"),
+            ("ending in /v1:", f"{shop.url}\n"),
             ("Its key", "\n"),
-            ("Model: ", "small-1\n"),
-            ("you> ", "hi\n"),
-            ("\nHello from the shop.", "/exit\n"),
+            ("Model:", "small-1\n"),
+            ("custom:small-1 answers.", ""),
+            ("own engine", "hi\r"),
+            ("Hello from the shop.", "/exit\r"),
         ]
-        done = hermes.on_terminal(typed=typed)
-    assert done.status == 0, done.out
-    assert "custom:small-1 answers." in done.out
+        with terminal(hermes) as seen:
+            for wanted, text in typed:
+                seen.until(wanted)
+                seen.type(text)
+            assert seen.ended() == 0
 
 
 def test_a_choice_that_fails_leads_back_to_the_question(hermes: Program) -> None:

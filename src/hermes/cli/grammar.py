@@ -30,12 +30,6 @@ class Chat(Shown):
     image: list[str]
 
 
-class Window(Namespace):
-    session: str | None
-    latest: bool
-    plain: bool
-
-
 class Listing(Shown):
     limit: int
 
@@ -109,22 +103,6 @@ def _chat(parser: ArgumentParser) -> None:
         "--image", action="append", default=[], metavar="PATH", help="send a picture along"
     )
     _json(parser)
-
-
-def _window(parser: ArgumentParser) -> None:
-    parser.add_argument(
-        "--session", default=None, metavar="NAME", help="which conversation (default: main)"
-    )
-    parser.add_argument(
-        "-c",
-        "--continue",
-        dest="latest",
-        action="store_true",
-        help="the conversation in a terminal that was used last",
-    )
-    parser.add_argument(
-        "--plain", action="store_true", help="lines that come once, for a screen reader"
-    )
 
 
 def _limit(parser: ArgumentParser, what: str) -> None:
@@ -261,14 +239,6 @@ CHAT = Command(
 
 The answer goes to standard output, everything else to standard error. Ctrl+C
 stops the turn; a turn that was cut off goes on the next time.""",
-)
-# Without a word of its own: `hermes`, `hermes -c`, `hermes --session NAME`.
-WINDOW = Command(
-    words=(),
-    summary="Talk, in a window in this terminal",
-    given=Window,
-    arguments=_window,
-    more="docs/TERMINAL.md has the keys; so has /keys in the window.",
 )
 SESSIONS_LIST = Command(
     words=("sessions", "list"),

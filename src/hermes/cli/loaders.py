@@ -16,6 +16,7 @@ from hermes.cli import (
     setup_grammar,
     skills_grammar,
     tools_grammar,
+    window_grammar,
 )
 from hermes.cli.command import Nothing, Shown
 
@@ -29,7 +30,7 @@ if TYPE_CHECKING:
     from hermes.tui.skins import Skin
 
 
-def window() -> Callable[[grammar.Window, "Place"], int]:
+def window() -> Callable[[window_grammar.Window, "Place"], int]:
     from hermes.cli.window import Loads, run
 
     loads = Loads(ready=_ready, ways=_ways, pen=_pen, keep_skin=_keep_skin)
@@ -66,7 +67,7 @@ def chat() -> Callable[[grammar.Chat, "Place"], int]:
     def begin(given: grammar.Chat, place: "Place") -> int:
         console, bare = place.console, given.query is None and not given.image and not given.json
         if bare and console.stdin.isatty() and console.stdout.isatty():
-            return window()(grammar.WINDOW.parse([f"--session={given.session}"]), place)
+            return window()(window_grammar.WINDOW.parse([f"--session={given.session}"]), place)
         from hermes.cli.chat import run
         from hermes.cli.first import lent
 

@@ -25,6 +25,7 @@ from hermes.cli import (
     skills_grammar,
     tools_grammar,
     usage,
+    window_grammar,
 )
 from hermes.cli import memory_grammar as memory
 from hermes.cli.command import Command
@@ -37,7 +38,6 @@ if TYPE_CHECKING:
 G = TypeVar("G", bound=Namespace)
 Run = Callable[[list[str]], int]
 STDIN_CHARS_MAX = 1_000_000
-WINDOW = ("-c", "--continue", "--session", "--plain")
 HELP = ("-h", "--help")
 
 
@@ -73,7 +73,7 @@ def _dispatch(argv: list[str]) -> int:
             return DONE
         case ["help", *about]:
             return _dispatch([*about, "--help"])
-        case [first, *_] if first.partition("=")[0] in WINDOW:
+        case [first, *_] if first.partition("=")[0] in window_grammar.OPTIONS:
             return _window(argv)
         case [first, *_] if first.startswith("-"):
             raise Usage(f"there is no option {first}. See: hermes --help")
@@ -124,7 +124,7 @@ def _alone() -> int:
 def _window(argv: list[str]) -> int:
     if not (sys.stdin is not None and sys.stdin.isatty() and sys.stdout.isatty()):
         raise Usage("a window needs a terminal. In a pipe, say it with: hermes chat -q TEXT")
-    return loaders.window()(grammar.WINDOW.parse(argv), _here())
+    return loaders.window()(window_grammar.WINDOW.parse(argv), _here())
 
 
 def _complain(text: str, status: int) -> int:

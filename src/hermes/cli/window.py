@@ -5,10 +5,10 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from hermes.cli.errors import DONE
-from hermes.cli.grammar import Window
 from hermes.cli.greeting import greeting
 from hermes.cli.lanes import called, lane
 from hermes.cli.place import Place
+from hermes.cli.window_grammar import Window
 from hermes.settings import Settings, prepare
 from hermes.settings.home import DATABASE
 from hermes.tui.app import run as opened

@@ -12,6 +12,7 @@ from hermes.views.honest import honest, straight
 
 TAIL_CHARS_MAX = 8_000
 TAIL_LINES, OPEN_LINES = 1, 12
+FULL_LINES, FULL_WIDTH = 200, 1_000
 CALLS_KEPT = 100
 SIGNS = {
     Outcome.OK: "✓",
@@ -90,6 +91,15 @@ def unfolded(view: CallView, now: float, lines: int, width: int) -> Sequence[str
     above = [f"  … {left} lines above"] if left > 0 else []
     head = f"{view.tool}: {status}, {view.took(now) or 'not begun'}"
     return [head, *(f"$ {each}" for each in about[:6]), *above, *(f"  {each}" for each in shown)]
+
+
+def in_full(finished: Sequence[CallView], argument: str, now: float) -> str:
+    """The last call, or the Nth last, for a scrollback."""
+    digits = argument.isascii() and argument.isdecimal() and len(argument) < 6
+    number = int(argument) if digits else 1
+    if not 1 <= number <= len(finished):
+        return "There is no such call."
+    return "\n".join(unfolded(finished[-number], now, FULL_LINES, FULL_WIDTH))
 
 
 def lasting(seconds: float) -> str:

@@ -32,6 +32,10 @@ class Picker:
         found = self.found(typed)
         return found[min(self.at, len(found) - 1)] if found else None
 
+    def is_latest(self, row: ConversationRow) -> bool:
+        """Of its session."""
+        return max((each.at, each.id) for each in self.rows if each.key == row.key)[1] == row.id
+
     def lines(self, typed: str, now: float, width: int) -> Sequence[tuple[bool, str]]:
         """Which of them is the one, and what is said of each."""
         found = self.found(typed)

@@ -7,13 +7,13 @@ import asyncio
 import os
 import signal
 import sys
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, field
 from typing import get_args
 
 from hermes.core.ids import CallId, ReplyId, SessionKey
 from hermes.tui.board import Board
-from hermes.tui.calls import CallView, ending, label, unfolded
+from hermes.tui.calls import CallView, ending, in_full, label
 from hermes.tui.farewell import farewell
 from hermes.tui.link import Draft, Link
 from hermes.tui.ports import Line, Mode, Opening, Ways, latest
@@ -102,7 +102,8 @@ class Plain:
         elif word == "/mode":
             self._choose_mode(argument)
         elif word == "/unfold":
-            self._unfold(argument)
+            full = in_full(self.link.board.calls.finished, argument, self.opening.clock())
+            self.out(f"{full}\n{PROMPT}")
         elif word == "/where":
             self.out(f"{text_of(parts(self._status()))}\n{PROMPT}")
         else:
@@ -114,13 +115,6 @@ class Plain:
         found = next((mode for mode in get_args(Mode) if mode == name.strip()), None)
         self.mode = found or self.mode
         self.out(f"While a turn runs, a line does this: {self.mode}.\n{PROMPT}")
-
-    def _unfold(self, argument: str) -> None:
-        found, number = self.link.board.finished, int(argument) if argument.isdecimal() else 1
-        lines: Sequence[str] = ["There is no such call."]
-        if 1 <= number <= len(found):
-            lines = unfolded(found[-number], self.opening.clock(), LABEL_CHARS, 1_000)
-        self.out("\n".join([*lines, PROMPT]))
 
     def _status(self) -> Status:
         scene, opening, link = self.link.board.scene, self.opening, self.link
@@ -177,7 +171,7 @@ class Plain:
 
     def _news(self) -> Iterator[str]:
         board = self.link.board
-        for call in board.running:
+        for call in board.calls.running:
             if call.id not in self._told:
                 self._told.add(call.id)
                 yield f"Call begins: {label(call, LABEL_CHARS)}"

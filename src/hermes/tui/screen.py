@@ -1,5 +1,4 @@
-"""The lower part of the window, which is drawn anew as things change: from what is known to
-fragments of styled text. Pure."""
+"""The lower part of the window, drawn anew as things change: from facts to styled text. Pure."""
 
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
@@ -58,7 +57,7 @@ def _under_way(look: Look) -> Iterable[Row]:
     spin = FRAMES[int(look.now * 8) % len(FRAMES)]
     for text in look.draw(board.live, look.width, max(look.height - 4, 3)):
         yield list(to_formatted_text(ANSI(text)))
-    running = board.running
+    running = board.calls.running
     for call in running:
         yield from _call(look, call, spin)
     if board.busy and not running and board.question is None:
@@ -93,8 +92,7 @@ def _thinking(look: Look, spin: str) -> Row:
 
 
 def _queued(look: Look) -> Iterable[Row]:
-    waiting = [inbound.text for inbound in look.board.waiting.values() if inbound.text]
-    marked = [("queued", text) for text in waiting if look.board.busy]
+    marked = [("queued", text) for text in look.board.queue.texts if look.board.busy]
     marked += [("sending", text) for text in look.unsent]
     for word, text in marked[:QUEUED_SHOWN]:
         line = cut_right(" ".join(text.split()), look.width - len(word) - 4)

@@ -1,5 +1,8 @@
-"""The window in a terminal: finished things go into the scrollback, what is under way, the line
-that is written and the status stand below it and are drawn anew."""
+"""The window in a terminal.
+
+Finished things go into the scrollback; what is under way, the line that is written and the status
+stand below it and are drawn anew.
+"""
 
 import asyncio
 import sys
@@ -24,7 +27,6 @@ from prompt_toolkit.output import ColorDepth
 from prompt_toolkit.styles import DynamicStyle, Style
 from prompt_toolkit.widgets import SearchToolbar
 
-from hermes.core.ids import SessionKey
 from hermes.tui import screen
 from hermes.tui.board import Board
 from hermes.tui.colours import Depth, depth_of
@@ -35,7 +37,8 @@ from hermes.tui.history import NAME as HISTORY
 from hermes.tui.history import Kept
 from hermes.tui.keys import bindings
 from hermes.tui.link import Link
-from hermes.tui.ports import Drawer, Line, Opening, Ways, latest
+from hermes.tui.orders import Orders
+from hermes.tui.ports import Drawer, Opening, Ways, latest
 from hermes.tui.shown import Shown
 from hermes.tui.skins import Skin, chosen
 from hermes.tui.status import Status, cost_of
@@ -82,7 +85,7 @@ class Face:
             ways=self._ways,
             board=Board(clock=opening.clock),
             show=self._show,
-            choose=self._choose,
+            choose=lambda line: latest(opening, line),
             interrupts=opening.mode == "interrupt",
         )
         history = Kept(opening.home / HISTORY)
@@ -92,39 +95,43 @@ class Face:
             completer=Words(lambda: self.link.commands, opening.cwd),
             complete_while_typing=Condition(self._completes),
         )
-        self.desk = Desk(
+        self.orders = Orders(
             opening=opening,
-            environ=environ,
             link=self.link,
-            buffer=self.buffer,
-            history=history,
             tell=self._show,
             begin=self._begin,
             quit=self._quit,
             wear=self._wear,
             mode=opening.mode,
         )
+        self.desk = Desk(
+            opening=opening,
+            environ=environ,
+            link=self.link,
+            buffer=self.buffer,
+            history=history,
+            orders=self.orders,
+            begin=self._begin,
+            quit=self._quit,
+        )
         self.app = self._application()
 
     async def run(self) -> None:
         """Until somebody leaves. Raises what makes going on pointless."""
         for text in self._opening.greeting:
-            sys.stdout.write(f"{self._dimmed(text)}\n")
+            sys.stdout.write(f"{dimmed(text)}\n")
         linking = asyncio.create_task(self.link.run())
         linking.add_done_callback(self._broke)
         ticking = asyncio.create_task(self._tick())
         try:
             await self.app.run_async()
             for text in farewell(self.link, self._opening):
-                sys.stdout.write(f"{self._dimmed(text)}\n")
+                sys.stdout.write(f"{dimmed(text)}\n")
             sys.stdout.flush()
         finally:
             ticking.cancel()
             linking.cancel()
             await asyncio.gather(ticking, linking, *self._beside, return_exceptions=True)
-
-    def _dimmed(self, text: str) -> str:
-        return f"\x1b[2m{text}\x1b[0m"
 
     def _application(self) -> "Application[None]":
         search = SearchToolbar()
@@ -165,7 +172,7 @@ class Face:
             typing=desk.typing,
             unfolded=desk.unfolded,
             open_calls=desk.open_calls,
-            picker=desk.picker,
+            picker=self.orders.picker,
             hint=desk.hint,
             draw=self._live,
         )
@@ -185,16 +192,16 @@ class Face:
             filled=scene.filled,
             window=link.window,
             cost=cost_of(scene.spent),
-            waiting=max(scene.waiting, len(board.waiting)) if board.busy else 0,
+            waiting=max(scene.waiting, len(board.queue.waiting)) if board.busy else 0,
             sandbox=opening.sandbox,
             asking=scene.asking,
-            mode=self.desk.mode if board.busy else "",
+            mode=self.orders.mode if board.busy else "",
             link=link.kind or "connecting",
         )
         return screen.bar(status, self.app.output.get_size().columns)
 
     def _prefix(self, line: int, wrapped: int) -> StyleAndTextTuples:
-        first = screen.prompt(self.link.board, self.desk.mode, self.desk.picker is not None)
+        first = screen.prompt(self.link.board, self.orders.mode, self.orders.picker is not None)
         if line == 0 and wrapped == 0:
             return first
         return [("class:quiet", " " * sum(len(part[1]) for part in first))]
@@ -213,9 +220,6 @@ class Face:
         self._pen = await asyncio.to_thread(self._load_pen, self._skin, self._depth)
         self._loaded.set()
         return ways
-
-    async def _choose(self, line: Line) -> SessionKey:
-        return await latest(self._opening, line)
 
     async def _show(self, items: Iterable[Shown]) -> None:
         batch = list(items)
@@ -247,7 +251,7 @@ class Face:
             desk.typing = False
         if not board.busy and desk.hint and not desk.is_leaving():
             desk.hint = ""
-        if not board.running:
+        if not board.calls.running:
             desk.open_calls = False
         self.app.invalidate()
 
@@ -278,6 +282,10 @@ class Face:
             await asyncio.sleep(TICK_S)
             if self.link.board.busy or self.link.unsent or self.desk.hint:
                 self._changed()
+
+
+def dimmed(text: str) -> str:
+    return f"\x1b[2m{text}\x1b[0m"
 
 
 def style_of(skin: Skin) -> Style:
