@@ -10,6 +10,7 @@ from hermes.cli.place import Place
 from hermes.cli.talk import message
 from hermes.core.ids import SessionKey
 from hermes.core.messages import Inbound
+from hermes.costs import pricing
 from hermes.models import window_of
 from hermes.settings import Settings
 from hermes.tui.ports import Ways
@@ -29,5 +30,6 @@ def ways_of(place: Place, settings: Settings) -> Ways:
         beside=lambda: app.beside(place.home),
         inside=lambda: app.inside(place.home, settings, workdir=workdir),
         message=said,
+        price=pricing(settings),
         window=lambda model: window_of(settings, model),
     )

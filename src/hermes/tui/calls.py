@@ -3,17 +3,20 @@
 import re
 from collections.abc import Sequence
 
+import msgspec
 from msgspec import Struct
 
 from hermes.core.ids import CallId
 from hermes.core.messages import Call, Outcome
-from hermes.views.call_line import cut, told
+from hermes.views.amounts import cells_of
+from hermes.views.call_line import told
 from hermes.views.honest import honest, straight
 
 TAIL_CHARS_MAX = 8_000
 TAIL_LINES, OPEN_LINES = 1, 12
 FULL_LINES, FULL_WIDTH = 200, 1_000
 CALLS_KEPT = 100
+MAIN = ("command", "path", "pattern", "query", "url", "name")
 SIGNS = {
     Outcome.OK: "✓",
     Outcome.FAILED: "✗",
@@ -52,7 +55,18 @@ class CallView(Struct, frozen=True, kw_only=True):
 
 
 def seen(call: Call) -> CallView:
-    return CallView(id=call.id, tool=honest(call.tool), about=honest(told(call.arguments)))
+    return CallView(id=call.id, tool=honest(call.tool), about=honest(_about(call)))
+
+
+def _about(call: Call) -> str:
+    """What it is done to; the rest of its arguments is for whoever unfolds the journal."""
+    try:
+        given = msgspec.json.decode(call.arguments)
+    except msgspec.DecodeError:
+        return call.arguments
+    fields = given if isinstance(given, dict) else {}
+    main = (fields[name] for name in MAIN if isinstance(fields.get(name), str))
+    return next(main, told(call.arguments))
 
 
 def tail(before: str, more: str) -> str:
@@ -60,7 +74,7 @@ def tail(before: str, more: str) -> str:
 
 
 def label(view: CallView, width: int) -> str:
-    return cut(f"{view.tool}  {view.about}".replace("\n", " ⏎ "), max(width, 8))
+    return cut_right(" ".join(f"{view.tool} {view.about}".split()), max(width, 8))
 
 
 def ending(view: CallView, now: float) -> str:
@@ -79,7 +93,16 @@ def last_lines(view: CallView, count: int, width: int) -> Sequence[str]:
 
 
 def cut_right(line: str, width: int) -> str:
-    return line if len(line) <= width else f"{line[: max(width - 1, 0)]}…"
+    """In places of the screen, of which some letters take two."""
+    if cells_of(line) <= width:
+        return line
+    kept, room = "", width - 1
+    for char in line:
+        room -= cells_of(char)
+        if room < 0:
+            break
+        kept += char
+    return f"{kept}…"
 
 
 def unfolded(view: CallView, now: float, lines: int, width: int) -> Sequence[str]:
@@ -100,6 +123,15 @@ def in_full(finished: Sequence[CallView], argument: str, now: float) -> str:
     if not 1 <= number <= len(finished):
         return "There is no such call."
     return "\n".join(unfolded(finished[-number], now, FULL_LINES, FULL_WIDTH))
+
+
+def ago(seconds: float) -> str:
+    """In the largest unit that fits, and no more than that."""
+    whole = int(max(seconds, 0))
+    for size, unit in ((86_400, "d"), (3_600, "h"), (60, "min")):
+        if whole >= size:
+            return f"{whole // size} {unit}"
+    return f"{whole} s"
 
 
 def lasting(seconds: float) -> str:

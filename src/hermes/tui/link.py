@@ -21,6 +21,7 @@ from hermes.core.store import ConversationRow
 from hermes.tui.board import Board
 from hermes.tui.ports import Attach, Line, Mode, Ways
 from hermes.tui.shown import Remark, Shown
+from hermes.tui.status import cost_of
 from hermes.views.scene import Offered, Scene
 
 PATIENCE_S = 60.0  # how long a gateway may take to come back
@@ -55,6 +56,7 @@ class Link:
     commands: tuple[Offered, ...] = ()
     kind: str = ""
     window: int = 0
+    cost: str = ""
     unsent: deque[Draft] = field(default_factory=deque)
     _line: Line | None = None
     _made: tuple[Draft, tuple[Inbound, ...]] | None = None  # what is being said, under its ids
@@ -223,3 +225,4 @@ class Link:
     def _see(self, scene: Scene, ways: Ways) -> None:
         self.board.scene = scene
         self.window = ways.window(scene.model)
+        self.cost = cost_of(scene.spent, ways.price)

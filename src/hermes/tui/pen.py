@@ -89,7 +89,8 @@ class Pen:
     def _said(self, text: str, note: str) -> Text:
         lines = text.split("\n")
         shown = lines if len(lines) <= SAID_LINES_MAX else lines[: SAID_LINES_MAX - 1]
-        drawn = Text(f"{MARK} ", style="hermes.you")
+        drawn = Text()
+        drawn.append(f"{MARK} ", style="hermes.you")
         drawn.append("\n  ".join(shown), style="bold")
         if len(shown) < len(lines):
             drawn.append(f"\n  … {len(lines) - len(shown)} more lines", style="hermes.quiet")
@@ -103,7 +104,8 @@ class Pen:
         tone = {"✓": "good", "✗": "bad", "⊘": "bad"}.get(sign, "warn")
         end = ending(call, now)
         name, _, about = label(call, width - len(end) - 5).partition(" ")
-        drawn = Text(f"{sign} ", style=f"hermes.{tone}")
+        drawn = Text()
+        drawn.append(f"{sign} ", style=f"hermes.{tone}")
         drawn.append(name, style="bold")
         drawn.append(f" {about}" if about else "", style="hermes.quiet")
         drawn.append(

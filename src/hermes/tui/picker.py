@@ -5,7 +5,7 @@ from dataclasses import dataclass
 
 from hermes.core.ids import SessionId, SessionKey
 from hermes.core.store import ConversationRow
-from hermes.tui.calls import cut_right, lasting
+from hermes.tui.calls import ago, cut_right
 from hermes.views.honest import honest
 
 SHOWN_MAX = 8
@@ -46,7 +46,7 @@ class Picker:
 
     def _line(self, row: ConversationRow, now: float) -> str:
         place = "this one" if row.id == self.current else self.called(row.key)
-        when = f"{lasting(now - row.at)} ago"
+        when = f"{ago(now - row.at)} ago"
         return f"{self._title(row)}  ({honest(place)}, {row.rows} messages, {when})"
 
     def _title(self, row: ConversationRow) -> str:

@@ -19,7 +19,7 @@ from hermes.tui.link import Draft, Link
 from hermes.tui.ports import Line, Mode, Opening, Ways, latest
 from hermes.tui.questions import GRACE_S
 from hermes.tui.shown import Called, Prose, Remark, Said, Shown, Told
-from hermes.tui.status import Status, cost_of, parts, text_of
+from hermes.tui.status import Status, parts, text_of
 
 PROMPT = "you> "
 LEAVE = ("/exit", "/quit", "exit", "quit")
@@ -123,7 +123,7 @@ class Plain:
             model=scene.model or opening.model,
             filled=scene.filled,
             window=link.window,
-            cost=cost_of(scene.spent),
+            cost=link.cost,
             waiting=scene.waiting,
             sandbox=opening.sandbox,
             asking=scene.asking,

@@ -12,6 +12,7 @@ from hermes.core.signals import Signal
 from hermes.core.store import Accepted, ConversationRow, MediaShelf
 from hermes.tui.shown import Shown
 from hermes.tui.skins import Skin
+from hermes.views.insights import Cost
 from hermes.views.scene import Offered, Scene
 
 LOCAL = ":local:dm:"  # in the key of a session of a terminal
@@ -64,6 +65,7 @@ class Ways:
     beside: Attach
     inside: Callable[[], AbstractAsyncContextManager[Attach]]
     message: Callable[[SessionKey, str], Inbound]
+    price: Cost
     window: Callable[[str], int]  # tokens that a model can read; "": the one of the settings
 
 

@@ -114,6 +114,7 @@ def _question(look: Look, question: Question) -> Iterable[Row]:
     for n, line in enumerate(question.text.splitlines()):
         for part in _wrapped(line, look.width):
             yield [("bold" if n == 0 else "", part)]
+    yield []
     keys: Row = []
     for key, said, _ in question.answers:
         keys += [("class:key", f" {key} "), ("", f" {said}   ")]
@@ -148,9 +149,9 @@ def bar(status: Status, width: int) -> StyleAndTextTuples:
     return row
 
 
-def prompt(board: Board, mode: str, picking: bool) -> StyleAndTextTuples:
-    if picking:
-        return [("class:accent", f"filter {MARK} ")]
+def prompt(board: Board, mode: str, *, picking: bool, asking: bool) -> StyleAndTextTuples:
+    if picking or asking:
+        return [("class:accent", f"{'filter' if picking else 'answer'} {MARK} ")]
     if board.busy:
         return [("class:warn", f"{mode} "), ("class:you", f"{MARK} ")]
     return [("class:you", f"{MARK} ")]

@@ -6,6 +6,8 @@ from typing import NamedTuple
 from msgspec import Struct
 
 from hermes.core.store import UsageSum
+from hermes.views.amounts import cells_of, money, tokens
+from hermes.views.insights import Cost
 
 GAP = " · "
 
@@ -15,7 +17,7 @@ class Status(Struct, frozen=True, kw_only=True):
     model: str = ""
     filled: int = 0
     window: int = 0
-    cost: float | None = None
+    cost: str = ""
     waiting: int = 0
     sandbox: str = ""
     asking: int = 0
@@ -35,8 +37,8 @@ def parts(status: Status) -> Sequence[Part]:
         Part(status.session, "class:bar.name", 90),
         Part(_model(status.model), "", 60),
         Part(_context(status.filled, status.window), "", 70),
-        Part(_money(status.cost), "", 50),
-        Part(f"queue {status.waiting}" if status.waiting else "", "class:bar.warn", 80),
+        Part(status.cost, "", 50),
+        Part(f"{status.waiting} queued" if status.waiting else "", "class:bar.warn", 80),
         Part(asks if status.asking else "", "class:bar.warn", 100),
         Part(status.sandbox, "", 40),
         Part(status.link, "", 20),
@@ -62,17 +64,12 @@ def text_of(found: Sequence[Part]) -> str:
     return GAP.join(part.text for part in found)
 
 
-def cost_of(spent: Sequence[UsageSum]) -> float | None:
-    """All of it, where every part has a price."""
-    costs = [each.usage.cost for each in spent]
+def cost_of(spent: Sequence[UsageSum], price: Cost) -> str:
+    """What is known of it, with a + where that is not all."""
+    costs = [price(each.model, each.usage, each.calls) for each in spent]
     known = [cost for cost in costs if cost is not None]
-    return sum(known) if known and len(known) == len(costs) else None
-
-
-def count(tokens: int) -> str:
-    if tokens < 1_000:
-        return str(tokens)
-    return f"{tokens / 1_000:.1f}k" if tokens < 10_000 else f"{tokens // 1_000}k"
+    more = "+" if len(known) < len(costs) else ""
+    return f"{money(sum(known))}{more}" if known else ""
 
 
 def _shorter(part: Part) -> Part | None:
@@ -82,7 +79,7 @@ def _shorter(part: Part) -> Part | None:
 
 
 def _length(found: Sequence[Part]) -> int:
-    return len(text_of(found)) + 2
+    return cells_of(text_of(found)) + 2
 
 
 def _model(name: str) -> str:
@@ -91,11 +88,5 @@ def _model(name: str) -> str:
 
 def _context(filled: int, window: int) -> str:
     if not window:
-        return f"{count(filled)} tokens" if filled else ""
-    return f"{count(filled)}/{count(window)} {100 * filled / window:.0f}%"
-
-
-def _money(cost: float | None) -> str:
-    if cost is None:
-        return ""
-    return f"${cost:.2f}" if cost >= 0.1 or cost == 0 else f"${cost:.4f}"
+        return f"{tokens(filled)} tokens" if filled else ""
+    return f"{tokens(filled)}/{tokens(window)} {100 * filled / window:.0f}%"

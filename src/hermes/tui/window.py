@@ -41,7 +41,7 @@ from hermes.tui.orders import Orders
 from hermes.tui.ports import Drawer, Opening, Ways, latest
 from hermes.tui.shown import Shown
 from hermes.tui.skins import Skin, chosen
-from hermes.tui.status import Status, cost_of
+from hermes.tui.status import Status
 
 TICK_S = 0.125
 MENU_ROWS, INPUT_ROWS = 8, 10
@@ -191,7 +191,7 @@ class Face:
             model=scene.model or opening.model,
             filled=scene.filled,
             window=link.window,
-            cost=cost_of(scene.spent),
+            cost=link.cost,
             waiting=max(scene.waiting, len(board.queue.waiting)) if board.busy else 0,
             sandbox=opening.sandbox,
             asking=scene.asking,
@@ -201,13 +201,18 @@ class Face:
         return screen.bar(status, self.app.output.get_size().columns)
 
     def _prefix(self, line: int, wrapped: int) -> StyleAndTextTuples:
-        first = screen.prompt(self.link.board, self.orders.mode, self.orders.picker is not None)
+        first = screen.prompt(
+            self.link.board,
+            self.orders.mode,
+            picking=self.desk.is_picking(),
+            asking=self.desk.is_asking(),
+        )
         if line == 0 and wrapped == 0:
             return first
         return [("class:quiet", " " * sum(len(part[1]) for part in first))]
 
     def _input_height(self) -> Dimension:
-        least = MENU_ROWS if self.buffer.complete_state is not None else 1
+        least = MENU_ROWS + 1 if self.buffer.complete_state is not None else 1
         return Dimension(min=least, max=max(INPUT_ROWS, least))
 
     def _completes(self) -> bool:
