@@ -29,7 +29,7 @@ AGAIN_S, AGAIN_S_MAX = 0.1, 1.0
 ROWS, LOOK_BACK = 40, 300
 SCENE_S, PAUSE_S = 10.0, 0.2
 LISTED_MAX = 200
-WAITING = "The gateway is gone. Waiting up to 60 s for it to come back."
+WAITING = "The gateway is gone. Waiting up to {:.0f} s for it to come back."
 BACK = "The gateway is back."
 ALONE = "No gateway came back: going on with an engine of our own."
 
@@ -51,6 +51,7 @@ class Link:
     board: Board
     show: Callable[[Iterable[Shown]], Awaitable[None]]  # returns when it stands on the screen
     choose: Callable[[Line], Awaitable[SessionKey]]  # which session is looked at first
+    patience_s: float = PATIENCE_S
     interrupts: bool = False  # by the settings, a message stops what runs
     key: SessionKey | None = None
     commands: tuple[Offered, ...] = ()
@@ -109,9 +110,9 @@ class Link:
     async def _back(self, attach: Attach) -> Line | None:
         inner = self.kind != "gateway"
         if not inner:
-            await self.show([Remark(WAITING, "warn")])
+            await self.show([Remark(WAITING.format(self.patience_s), "warn")])
         now = asyncio.get_running_loop().time
-        until, pause_s = now() + PATIENCE_S, AGAIN_S
+        until, pause_s = now() + self.patience_s, AGAIN_S
         while now() < until:
             await asyncio.sleep(pause_s)
             if (line := await attach()) is not None:

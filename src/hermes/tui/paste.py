@@ -117,10 +117,11 @@ def named_images(text: str, root: Path) -> Sequence[Image]:
 async def clipboard_image(environ: Mapping[str, str]) -> Image | None:
     """What a program of this desktop gives; over SSH there is none."""
     for program, *arguments in CLIPBOARDS:
-        if which(program, path=environ.get("PATH")) is None:
+        found = which(program, path=environ.get("PATH"))
+        if found is None:
             continue
         child = await asyncio.create_subprocess_exec(
-            program,
+            found,
             *arguments,
             stdin=asyncio.subprocess.DEVNULL,
             stdout=asyncio.subprocess.PIPE,
