@@ -7,6 +7,7 @@ TITLE = "Hermes, an AI agent of your own. Its work survives crashes and restarts
 BEGIN = """\
 Begin:
   hermes                               talk; without a model it offers one
+  hermes -c                            go on with the conversation used last
   hermes model                         who answers: a key or any URL
   hermes setup                         model, commands, chats, service
   hermes chat -q "What can you do?"    one question, one answer
