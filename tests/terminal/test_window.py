@@ -23,6 +23,15 @@ def test_an_answer_streams_and_stays_in_the_scrollback(tmp_path: Path) -> None:
         assert seen.settle().count("That is all.") == 1
 
 
+def test_nothing_is_pushed_out_of_a_window_that_is_not_full(tmp_path: Path) -> None:
+    with window(stage(tmp_path), rows=60) as seen:
+        for text in ("markdown", "ask", "hello"):
+            said(seen, text)
+            seen.settle()
+        assert "This is Hermes" in seen.screen.split("\n")[0]
+        assert "May I use terminal?" in seen.screen
+
+
 def test_markdown_is_drawn_and_code_is_coloured(tmp_path: Path) -> None:
     with window(stage(tmp_path)) as seen:
         said(seen, "markdown please")

@@ -6,6 +6,7 @@ again by another way is saying it once.
 """
 
 import asyncio
+import dataclasses
 from collections import deque
 from collections.abc import Awaitable, Callable, Iterable
 from contextlib import AsyncExitStack
@@ -13,7 +14,7 @@ from dataclasses import dataclass, field
 
 from msgspec.structs import replace
 
-from hermes.core.errors import ChannelDown, HermesError, Rejected
+from hermes.core.errors import ChannelDown, Fenced, HermesError, Rejected
 from hermes.core.ids import SessionKey
 from hermes.core.messages import Inbound, Media
 from hermes.core.signals import Signal
@@ -31,6 +32,7 @@ SCENE_S, PAUSE_S = 10.0, 0.2
 LISTED_MAX = 200
 WAITING = "The gateway is gone. Waiting up to {:.0f} s for it to come back."
 BACK = "The gateway is back."
+SLEPT = "The engine was cut off for a while, as in a sleep: another one goes on."
 ALONE = "No gateway came back: going on with an engine of our own."
 
 Image = tuple[bytes, str, str]
@@ -43,6 +45,7 @@ class Draft:
     text: str
     images: tuple[Image, ...] = ()
     mode: Mode | None = None  # None: as it stands, a command or nothing to disturb
+    key: SessionKey | None = None  # where it is said; None: in the session that is opened first
 
 
 @dataclass(kw_only=True)
@@ -65,7 +68,7 @@ class Link:
     _switched: asyncio.Event = field(default_factory=asyncio.Event)
 
     def say(self, draft: Draft) -> None:
-        self.unsent.append(draft)
+        self.unsent.append(dataclasses.replace(draft, key=draft.key or self.key))
         self._bell.set()
 
     def switch(self, key: SessionKey) -> None:
@@ -76,6 +79,14 @@ class Link:
     async def run(self) -> None:
         """Until cancelled. Raises what makes going on pointless."""
         ways = await self.ways()
+        while True:
+            try:
+                await self._run(ways)
+            except Fenced:  # it was taken for dead while the machine slept
+                self.board.rejoin()
+                await self.show([Remark(SLEPT, "warn")])
+
+    async def _run(self, ways: Ways) -> None:
         line, attach = await ways.beside(), ways.beside
         async with AsyncExitStack() as stack:
             while True:
@@ -150,7 +161,10 @@ class Link:
     async def _follow(self, line: Line, key: SessionKey, ways: Ways) -> None:
         after = self.board.position
         if after is None:
-            scene = await line.scene(key, recent=ROWS) or Scene()
+            scene = await line.scene(key, recent=ROWS)
+            if scene is None:  # an older gateway does not tell: from now on, then
+                self.board.position = await line.follow(key, None, live=True)
+                return
             self._see(scene, ways)
             await self.show(self.board.open(scene))
             after = scene.head if scene.since is None else max(0, scene.since - LOOK_BACK)
@@ -174,7 +188,7 @@ class Link:
                 draft = self.unsent[0]
                 if self._made is None or self._made[0] is not draft:
                     media = tuple([await line.media.put(*image) for image in draft.images])
-                    self._made = (draft, self._messages(draft, media, key, ways))
+                    self._made = (draft, self._messages(draft, media, draft.key or key, ways))
                 await self._said(line, self._made[1])
                 self._made = None
                 self.unsent.popleft()

@@ -80,6 +80,7 @@ class Face:
         self._load_ways = ways
         self._pen: Drawer | None = None
         self._loaded, self._painted = asyncio.Event(), asyncio.Event()
+        self._printing = asyncio.Lock()
         self._beside: set[asyncio.Task[None]] = set()
         self.link = Link(
             ways=self._ways,
@@ -230,7 +231,10 @@ class Face:
         batch = list(items)
         if batch:
             await self._loaded.wait()
-            self._print(batch)
+            async with self._printing:
+                # What the terminal still says of where the cursor was would be wrong behind this.
+                await self.app.renderer.wait_for_cpr_responses()
+                self._print(batch)
         self._changed()
 
     def _print(self, batch: Sequence[Shown]) -> None:

@@ -4,13 +4,15 @@ import asyncio
 from collections.abc import AsyncIterator, Callable, Iterable, Sequence
 from contextlib import asynccontextmanager
 
-from hermes.core.errors import ChannelDown, Rejected
+from msgspec.structs import replace
+
+from hermes.core.errors import ChannelDown, Fenced, Rejected
 from hermes.core.ids import SessionKey
 from hermes.core.messages import Inbound, Media, Reply
 from hermes.core.signals import Recorded, Signal
 from hermes.core.store import Accepted, ConversationRow
 from hermes.tui.board import Board
-from hermes.tui.link import ALONE, BACK, WAITING, Draft, Link
+from hermes.tui.link import ALONE, BACK, SLEPT, WAITING, Draft, Link
 from hermes.tui.ports import Attach, Line, Ways
 from hermes.tui.shown import Prose, Remark, Said, Shown
 from hermes.views.scene import Offered, Scene
@@ -30,8 +32,11 @@ class Wire:
 
     media = Shelf()
 
-    def __init__(self, *, deaf: bool = False, scene: Scene | None = None) -> None:
+    def __init__(
+        self, *, deaf: bool = False, old: bool = False, scene: Scene | None = None
+    ) -> None:
         self.deaf = deaf
+        self.old = old  # it tells no scenes
         self.heard: list[Inbound] = []
         self.acknowledged: list[str] = []
         self.followed: list[tuple[SessionKey, int | None]] = []
@@ -52,7 +57,7 @@ class Wire:
 
     async def follow(self, key: SessionKey, after: int | None, *, live: bool) -> int:
         self.followed.append((key, after))
-        return after or 0
+        return 5 if after is None else after
 
     async def next(self) -> Signal | tuple[str, Reply]:
         seen = await self._seen.get()
@@ -64,7 +69,7 @@ class Wire:
         self.acknowledged.append(key)
 
     async def scene(self, key: SessionKey, *, recent: int = 0) -> Scene | None:
-        return self._scene
+        return None if self.old else self._scene
 
     async def commands(self) -> Sequence[Offered]:
         return (Offered(name="/new", summary="new"),)
@@ -84,6 +89,7 @@ class World:
     def __init__(self, *gateways: Wire | None) -> None:
         self.gateways = list(gateways)
         self.own = Wire()
+        self.sleeps = 0
         self.shown: list[Shown] = []
         self.count = 0
         self.link = Link(
@@ -109,13 +115,16 @@ class World:
     @asynccontextmanager
     async def _inside(self) -> AsyncIterator[Attach]:
         async def attach() -> Line | None:
+            if self.sleeps:
+                self.sleeps -= 1
+                raise Fenced("taken for dead")
             return self.own
 
         yield attach
 
     def _message(self, key: SessionKey, text: str) -> Inbound:
         self.count += 1
-        return inbound(text, f"m{self.count}")
+        return replace(inbound(text, f"m{self.count}"), session=key)
 
     async def _choose(self, _line: Line) -> SessionKey:
         return KEY
@@ -174,6 +183,21 @@ async def test_without_a_gateway_nobody_hears_of_one() -> None:
     assert world.shown == []
 
 
+async def test_an_engine_that_was_taken_for_dead_is_followed_by_another_one() -> None:
+    world = World()
+    world.sleeps = 1
+    world.link.say(Draft(text="hi"))
+    await world.until(lambda: world.own.heard)
+    assert world.shown == [Remark(SLEPT, "warn")]
+
+
+async def test_an_older_gateway_is_followed_from_now_on() -> None:
+    gateway = Wire(old=True)
+    world = World(gateway)
+    await world.until(lambda: world.link.board.position == 5)
+    assert gateway.followed == [(KEY, None)]
+
+
 async def test_what_is_refused_is_said_and_does_not_stop_what_follows() -> None:
     gateway = Wire()
     world = World(gateway)
@@ -221,11 +245,14 @@ async def test_another_session_is_followed_from_its_own_beginning() -> None:
     first, second = Wire(), Wire(scene=Scene(head=7))
     world = World(first, second)
     other = SessionKey("agent:main:local:dm:other")
+    first.deaf = True
 
     def switched() -> bool:
         if first.followed and not second.followed and world.link.key == KEY:
+            world.link.say(Draft(text="for the first"))
             world.link.switch(other)
-        return bool(second.followed)
+        return bool(second.heard)
 
     await world.until(switched)
     assert second.followed == [(other, 7)]
+    assert [each.session for each in second.heard] == [KEY]
