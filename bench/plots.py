@@ -131,7 +131,7 @@ def grid(results: Json) -> Sheet:
         shapes.append(Words(x + width / 2, CELL_TOP - 14, label, 12, anchor="middle", bold=True))
     for row, (instant, words) in enumerate(INSTANTS.items()):
         y = CELL_TOP + CELL * row
-        shapes.append(Words(EDGE, y + CELL / 2 - 2, words, 12))
+        shapes.append(Words(EDGE, y + CELL / 2 - 2, words, 11))
         for column, name in enumerate(names):
             if (found := fates[name].get(instant)) is not None:
                 shapes += _cell(found, EDGE + INSTANT_WIDTH + width * column, y, width)
