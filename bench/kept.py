@@ -5,6 +5,7 @@ of `results.json`. A run that asks for something else begins anew.
 """
 
 import json
+import uuid
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
@@ -20,7 +21,8 @@ class Kept:
         self._folder = folder
         begun = _read(folder / PART)
         same = begun.get("asked") == dict(asked)
-        self._run: Json = begun if same else {"asked": dict(asked), "rows": {}, "programs": {}}
+        new: Json = {"asked": dict(asked), "rows": {}, "programs": {}, "run": uuid.uuid4().hex[:8]}
+        self._run: Json = begun if same else new
 
     @property
     def rows(self) -> Mapping[str, Json]:
@@ -32,7 +34,8 @@ class Kept:
         self._run["programs"] = dict(found)
 
     def row(self, name: str, measured: Json) -> None:
-        self._run["rows"][name] = measured
+        """With the run's name: who reads the results can tell what was measured together."""
+        self._run["rows"][name] = {**measured, "run": self._run["run"]}
         _write(self._folder / PART, self._run)
 
     def whole(self, about: Json) -> Json:

@@ -41,6 +41,7 @@ def write(results: Json, out: Path, document: Path) -> None:
         (out / f"{name}.svg").write_text(picture, encoding="utf-8")
     (out / "crash.svg").write_text(svg(plots.grid(results)), encoding="utf-8")
     parts = {
+        "together": _together(results),
         "machine": _machine(results),
         "found": FOUND.read_text(encoding="utf-8").strip(),
         "figures": "\n".join(_figures(results)).strip(),
@@ -53,6 +54,14 @@ def write(results: Json, out: Path, document: Path) -> None:
     for name, part in parts.items():
         text = text.replace(f"{{{name}}}", part)
     document.write_text(text.replace("\n\n\n\n", "\n\n"), encoding="utf-8")
+
+
+def _together(results: Json) -> str:
+    """Whether the rows were measured in one run; figures of two cannot be compared row by row."""
+    runs = {row.get("run", name) for name, row in results.get("rows", {}).items()}
+    if len(runs) <= 1:
+        return "in one run"
+    return f"in {len(runs)} separate runs, programs within a row always in the same one"
 
 
 def _machine(results: Json) -> str:

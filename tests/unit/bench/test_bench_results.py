@@ -23,7 +23,10 @@ ABOUT = {
 
 def test_a_run_that_was_cut_off_goes_on_with_the_rows_that_are_missing(tmp_path: Path) -> None:
     Kept(tmp_path, ASKED).row("version", ROW)
-    assert dict(Kept(tmp_path, ASKED).rows) == {"version": ROW}
+    again = Kept(tmp_path, ASKED)
+    assert again.rows["version"]["figures"] == ROW["figures"]
+    again.row("ask", ROW)
+    assert again.rows["version"]["run"] == again.rows["ask"]["run"], "it is one run all the same"
     assert dict(Kept(tmp_path, {**ASKED, "rounds": 1}).rows) == {}, "it was asked something else"
 
 
@@ -37,6 +40,17 @@ def test_a_run_that_is_over_replaces_its_rows_and_keeps_the_others(tmp_path: Pat
     assert (found["version"]["of"], found["ask"]["of"]) == (["version", "ask"], ["ask"])
     assert [path.name for path in tmp_path.iterdir()] == [WHOLE]
     assert not (tmp_path / PART).exists()
+
+
+def test_rows_of_several_runs_are_not_called_one_run(tmp_path: Path) -> None:
+    for row in ("version", "ask"):
+        kept = Kept(tmp_path, {"rows": [row]})
+        kept.row(row, ROW)
+        found = kept.whole(ABOUT)
+        report.write(found, tmp_path, tmp_path / "document.md")
+        said = (tmp_path / "document.md").read_text(encoding="utf-8")
+        assert ("machine, in one run" in said) is (row == "version")
+    assert "in 2 separate runs" in said
 
 
 @pytest.mark.parametrize(("more", "expected"), [(False, 4.0), (True, 0.25)])
