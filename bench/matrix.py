@@ -20,6 +20,7 @@ from bench.peers.base import Ground, Installed, NotHere, Peer
 from bench.running import Gateway, House, free_port
 from bench.tunnel import Tunnel, vouched
 from bench.wire import text_of
+from hermes.gateway.delivery import REPEAT
 
 INSTANTS: Mapping[str, str] = {
     "handed out": "the platform has handed out the message",
@@ -47,6 +48,7 @@ class Fate:
     reached: bool = False
     itself: bool = False  # it went on without a word of the person
     answers: int = 0
+    marked: int = 0  # answers that say of themselves that they may be repeats
     effects: int = 0
     known: bool = False  # the model was given what the command printed
     valid: bool = False
@@ -149,6 +151,7 @@ async def fate(stage: Stage, instant: str) -> Fate:
         reached=True,
         itself=itself,
         answers=stage.bot.shows(FINAL),
+        marked=stage.bot.shows(REPEAT),
         effects=len(_lines(stage.effects)),
         known=any(_prints(request) for request in stage.model.requests),
         valid=not why,

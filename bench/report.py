@@ -119,7 +119,8 @@ def _fate(fate: Json) -> str:
         return f"not measured: {fate['why']}"
     if fate["faultless"]:
         return "faultless"
-    said = [f"answers: {fate['answers']}", f"effects: {fate['effects']}"]
+    marked = f" ({fate['marked']} marked as a possible repeat)" if fate.get("marked") else ""
+    said = [f"answers: {fate['answers']}{marked}", f"effects: {fate['effects']}"]
     said += [] if fate["itself"] else ["not by itself"]
     said += [] if fate["known"] else ["result lost"]
     said += [] if fate["valid"] else [fate["why"]]

@@ -141,7 +141,6 @@ def _add_telegram(platforms: Platforms, home: Path, settings: Settings, raw: Raw
         telegram_settings(raw, settings.secrets),
         memory=home / "telegram",
         isolation=Isolation(groups=settings.sessions.groups, threads=settings.sessions.threads),
-        alone=not settings.store.url.startswith("postgres"),
     )
     platforms.channels.append(telegram)
     platforms.ears.append(telegram)

@@ -55,9 +55,6 @@ class Plaza:
         self._changed(reply.address, receipt, chunk)
         return receipt
 
-    async def arrived(self, reply: Reply, chunk: str, *, key: str) -> str:
-        return ""
-
     async def remove(self, address: Address, receipt: str) -> None:
         self.removed.append(receipt)
         self.chats.get(address.chat, {}).pop(receipt, None)

@@ -56,10 +56,6 @@ class Screen(Protocol):
         """Put a rendered chunk in the place of what that receipt stands for. Doing it twice is
         doing it once. Raises ChannelRefused when that is gone."""
 
-    async def arrived(self, reply: Reply, chunk: str, *, key: str) -> str:
-        """The receipt of what a send of unknown fate has left, which shows this chunk then; empty
-        when that cannot be told."""
-
     async def redraft(self, address: Address, receipt: str, text: str) -> None:
         """A draft shows more now."""
 

@@ -1,7 +1,7 @@
 """Last stop of every reply: note that it is being sent, send it, note the receipt.
 
 What was `sending` when a process died may or may not have arrived: it goes out again under the
-same key, or, where the platform knows no keys and it cannot be found, with words that say so (C51).
+same key, or, where the platform knows no keys, with words that say so (C51).
 """
 
 import asyncio
@@ -147,8 +147,6 @@ class Delivery:
         doubt = _in_doubt(row) and channel.manifest.on_doubt == "mark_repeat"
         if not doubt or n > row.chunks_sent:
             return await channel.send(reply, piece, key=key)
-        if screen is not None and (found := await screen.arrived(reply, piece, key=key)):
-            return found
         mark = "".join(channel.render(REPEAT))
         if len(mark) + len(piece) + 2 <= channel.manifest.text_chars_max:
             return await channel.send(reply, f"{mark}\n\n{piece}", key=key)

@@ -9,16 +9,9 @@ from telegram import InlineKeyboardButton, InlineKeyboardMarkup, LinkPreviewOpti
 from telegram.constants import ChatAction, ParseMode
 
 from hermes.channels.telegram.buttons import Button
-from hermes.channels.telegram.failures import (
-    Moved,
-    NoThread,
-    TokenUnknown,
-    Unchanged,
-    Unreadable,
-)
+from hermes.channels.telegram.failures import Moved, NoThread, TokenUnknown, Unreadable
 from hermes.channels.telegram.line import Line
 from hermes.channels.telegram.render import plain_of
-from hermes.channels.telegram.sent import Sent
 from hermes.channels.telegram.wording import FILE_BYTES_MAX
 from hermes.core.errors import ChannelBusy, ChannelDown, ChannelRefused
 from hermes.core.messages import Address, Media
@@ -50,35 +43,11 @@ def letter_to(address: Address, text: str) -> Letter:
 class Calls:
     """What is said and shown in chats. Raises ChannelFailed and nothing else."""
 
-    def __init__(self, line: Line, sent: Sent) -> None:
+    def __init__(self, line: Line) -> None:
         self._line = line
-        self._sent = sent
 
-    async def say(self, letter: Letter, *, key: str = "") -> int:
-        """Returns the message's id. With a key, a send of unknown fate can be found again."""
-        if key:
-            await self._sent.begins(letter.chat, key)
-        message = await self._adjusting(letter)
-        await self._sent.ends(letter.chat, message)
-        return message
-
-    async def found(self, letter: Letter, *, key: str) -> int | None:
-        """The message that a send under this key has left, if any; it shows this letter now."""
-        for message in await self._sent.perhaps(letter.chat, key):
-            try:
-                await self.change(letter, message)
-            except Unchanged:
-                pass  # that is how it looks already
-            except ChannelRefused:
-                continue  # there is none, or it is none of ours
-            await self._sent.ends(letter.chat, message)
-            return message
-        return None
-
-    def heard(self, chat: str, message: int) -> None:
-        self._sent.heard(chat, message)
-
-    async def _adjusting(self, letter: Letter) -> int:
+    async def say(self, letter: Letter) -> int:
+        """Returns the message's id."""
         for _ in range(ADJUSTMENTS_MAX):
             try:
                 return await self._say(letter)
@@ -103,11 +72,6 @@ class Calls:
 
     async def attach(self, address: Address, media: Media, content: bytes) -> int:
         """As what people can see or hear at once; else as a file."""
-        message = await self._attach_somehow(address, media, content)
-        await self._sent.ends(address.chat, message)
-        return message
-
-    async def _attach_somehow(self, address: Address, media: Media, content: bytes) -> int:
         if len(content) > UPLOAD_BYTES_MAX:
             raise ChannelRefused(f"a bot may send {UPLOAD_BYTES_MAX // 1_000_000} MB at most")
         try:

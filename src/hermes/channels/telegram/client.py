@@ -16,7 +16,6 @@ from hermes.channels.telegram.memory import Memory
 from hermes.channels.telegram.poll import Patience, poll_for_ever
 from hermes.channels.telegram.receive import Receiver
 from hermes.channels.telegram.render import draft_of, render
-from hermes.channels.telegram.sent import Sent
 from hermes.channels.telegram.settings import TOKEN_SECRET, TelegramSettings, WebhookSettings
 from hermes.channels.telegram.translate import Manners
 from hermes.channels.telegram.webhook import Hook, public_url
@@ -37,8 +36,7 @@ log = logging.getLogger("hermes.channels.telegram")
 
 
 class TelegramChannel:
-    """Channel, Screen and Ear. `memory` is a folder for what must outlive the process; `alone`: no
-    other node sends for this bot."""
+    """Channel, Screen and Ear. `memory` is a folder for what must outlive the process."""
 
     def __init__(
         self,
@@ -47,7 +45,6 @@ class TelegramChannel:
         memory: Path,
         isolation: Isolation = DEFAULT_ISOLATION,
         patience: Patience = DEFAULT_PATIENCE,
-        alone: bool = True,
     ) -> None:
         self._settings = settings
         self._manifest = manifest_of(settings)
@@ -55,7 +52,7 @@ class TelegramChannel:
         self._patience = patience
         self._memory = Memory(memory)
         self._line = Line(settings)
-        self._calls = Calls(self._line, Sent(self._memory, alone=alone))
+        self._calls = Calls(self._line)
 
     @property
     def manifest(self) -> Manifest:
@@ -78,9 +75,9 @@ class TelegramChannel:
         return render(text)
 
     async def send(self, reply: Reply, chunk: str, *, key: str) -> str:
-        """Telegram knows no keys: what is in doubt is looked for, or marked (C51)."""
+        """Telegram knows no keys, so `key` is of no use here: who is in doubt says so (C51)."""
         letter = await self._letter(reply, chunk)
-        message = await self._calls.say(letter, key=key)
+        message = await self._calls.say(letter)
         log.debug("%s is message %d", key, message)
         return str(message)
 
@@ -111,10 +108,6 @@ class TelegramChannel:
         with contextlib.suppress(Unchanged):
             await self._calls.change(letter, _message(receipt))
         return receipt
-
-    async def arrived(self, reply: Reply, chunk: str, *, key: str) -> str:
-        message = await self._calls.found(await self._letter(reply, chunk), key=key)
-        return "" if message is None else str(message)
 
     async def remove(self, address: Address, receipt: str) -> None:
         with contextlib.suppress(ChannelRefused):

@@ -67,8 +67,6 @@ class Receiver:
             await self.take(update)
 
     async def take(self, update: Update) -> None:
-        if update.message is not None:
-            self.calls.heard(str(update.message.chat.id), update.message.message_id)
         meant = translate(update, self.me, self.manners, at=self.door.clock())
         match meant:
             case Heard():
