@@ -19,12 +19,12 @@ async def test_aud_01_a_setting_that_was_changed_in_any_way_is_recorded(tmp_path
         await here.start()
         [(by, first)] = await configured(here)
         assert by == "the gateway that starts"
-        assert first["model.name"] == '"double"'
+        assert first["model.name"] == "double"
         assert first["model.api_key"] == first["platforms.api.key"] == "(secret)"
         await here.hermes("config", "set", "approvals.mode", "allow")
         await here.hermes("config", "set", "OPENAI_API_KEY", "sk-a-secret-of-the-owner")
         assert (await configured(here))[1:] == [
-            ("hermes config set", {"approvals.mode": '"allow"'}),
+            ("hermes config set", {"approvals.mode": "allow"}),
             ("hermes config set", {".env OPENAI_API_KEY": "(secret)"}),
         ]
         await here.kill()
@@ -32,7 +32,7 @@ async def test_aud_01_a_setting_that_was_changed_in_any_way_is_recorded(tmp_path
         await here.start()
         [*_, (by, changed)] = await configured(here)
         assert by == "the gateway that starts"
-        assert changed == {"approvals.mode": "(default)", "people.strangers": '"request"'}
+        assert changed == {"approvals.mode": "(default)", "people.strangers": "request"}
         before = await configured(here)
         await here.kill()
         await here.start()

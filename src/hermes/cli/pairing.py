@@ -12,7 +12,7 @@ from hermes.cli.approvals import one
 from hermes.cli.command import Shown
 from hermes.cli.errors import DONE, Usage
 from hermes.cli.place import Place
-from hermes.cli.stored import needed
+from hermes.cli.stored import looked_at, needed
 from hermes.cli.times import ago, iso
 from hermes.core.errors import Rejected
 from hermes.core.people import Role
@@ -47,9 +47,12 @@ def run(given: Namespace, place: Place) -> int:
 
 async def _list(given: grammar.People, place: Place) -> int:
     settings = place.settings()
-    async with needed(place) as store:
-        people = tuple((await store.trust.register()).people.values())
-        requests = await store.trust.requests()
+    people: tuple[Known, ...] = ()
+    requests: Sequence[Request] = ()
+    async with looked_at(place) as store:
+        if store is not None:
+            people = tuple((await store.trust.register()).people.values())
+            requests = await store.trust.requests()
     configured = _configured(settings)
     if given.json:
         place.console.document(

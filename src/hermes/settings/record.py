@@ -62,7 +62,7 @@ def _leaves(tree: object, path: tuple[str, ...] = ()) -> Iterator[tuple[tuple[st
         for name, value in tree.items():
             yield from _leaves(value, (*path, str(name)))
     else:
-        yield path, msgspec.json.encode(tree).decode()
+        yield path, tree if isinstance(tree, str) else msgspec.json.encode(tree).decode()
 
 
 def _sealed(key: bytes, value: str) -> str:
