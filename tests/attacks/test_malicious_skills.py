@@ -1,5 +1,7 @@
-"""SUP from outside: skills of strangers, installed and obeyed by a real gateway with a credulous
-model. What they say is refused without the owner; what they run stays in its box."""
+"""SUP from outside: skills of strangers, obeyed by a real gateway with a credulous model.
+
+What they say is refused without the owner; what they run stays in its box.
+"""
 
 import asyncio
 import base64

@@ -118,7 +118,6 @@ def _door(
         clock=time.time,
     )
     return Door(
-        patient=lambda _sender: True,
         accept=gateway.accept,
         role=gateway.standing.latest,
         knock=porter.knock,

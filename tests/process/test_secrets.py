@@ -50,6 +50,7 @@ async def test_sec_01_and_sec_06_no_secret_is_in_a_file_or_on_a_command_line(
 ) -> None:
     async with Model().up() as model, gateway(tmp_path, model) as here:
         keep(here)
+        here.configure(approvals={"mode": "allow"})
         await here.start()
         assert (here.home / ".env").stat().st_mode & 0o777 == 0o600
         answer = asyncio.create_task(here.say(f"run {until_gate('work')}; env"))

@@ -15,6 +15,7 @@ from hermes.views.terminal import Terminal
 
 ROOT = Path(__file__).parents[2]
 DOCS = ROOT / "docs"
+ROW = r"(sbx|sh|tm|pol|pair|web|net|path|sec|sup|res|aud)_(\d\d)"
 
 
 def text_of(name: str) -> str:
@@ -37,6 +38,18 @@ def test_every_test_of_a_law_names_one_that_exists() -> None:
     for path in (ROOT / "tests").rglob("test_*.py"):
         for number in re.findall(r"def test_c(\d\d)_", path.read_text(encoding="utf-8")):
             assert f"| C{number} |" in durability, f"{path.name}: C{number}"
+
+
+def test_every_row_of_security_names_exactly_the_files_that_attack_it() -> None:
+    rows: dict[str, set[str]] = {}
+    for path in (ROOT / "tests").rglob("test_*.py"):
+        for found in re.finditer(rf"def test_(?:{ROW}_(?:and_)?)+", path.read_text("utf-8")):
+            for family, number in re.findall(ROW, found[0]):
+                row = f"{family.upper()}-{int(number)}"
+                rows.setdefault(row, set()).add(str(path.relative_to(ROOT / "tests")))
+    lines = re.findall(r"^\| ([A-Z]+-\d+) \| .* \| (`.*`) \|$", text_of("SECURITY.md"), re.M)
+    told = {row: set(re.findall(r"`([^`]+)`", files)) for row, files in lines}
+    assert told == rows
 
 
 def test_every_event_is_documented() -> None:

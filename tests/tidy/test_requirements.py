@@ -32,12 +32,19 @@ def test_first_line_names_the_set_and_the_digest_of_the_rest(file: Path) -> None
 
 
 @pytest.mark.parametrize("file", FILES, ids=lambda file: file.name)
-def test_every_pin_has_hashes_and_no_file_names_an_index(file: Path) -> None:
+def test_sup_07_every_pin_has_hashes_and_no_file_names_an_index(file: Path) -> None:
     text = file.read_text("utf-8")
     pins = re.split(r"\n(?=[a-z0-9])", text)[1:]
     assert pins
     assert [pin.partition("==")[0] for pin in pins if "--hash=sha256:" not in pin] == []
     assert "://" not in text
+
+
+def test_sup_07_what_is_installed_is_hashed_and_runs_no_code_of_its_own() -> None:
+    """Wheels only: nothing is built, so nothing of a package runs while it is installed."""
+    environment = (ROOT / "setup" / "environment.py").read_text("utf-8")
+    assert 'LOCKED = ("--require-hashes", "--only-binary", ":all:")' in environment
+    assert "recipe[-1] += [*LOCKED, *pins]" in environment, "of every recipe"
 
 
 @pytest.mark.parametrize(

@@ -135,7 +135,6 @@ class Door:
 
     accept: Callable[[Inbound], Awaitable[Accepted]]  # durable when it returns; or Rejected
     role: Callable[[Sender], Awaitable[Role]]  # of who speaks, before anything is fetched for them
-    patient: Callable[[Sender], bool]  # False: they send too much, so nothing is fetched for them
     knock: Callable[[Sender, str, str], Awaitable[str]]  # a stranger's name and words: what to say
     deliver: Callable[[SessionKey], Awaitable[None]]  # somebody watches this session now
     watch: Watching
@@ -149,6 +148,7 @@ class Door:
     commands: Sequence["Command"]
     new_id: Callable[[], str]
     clock: Callable[[], float]
+    patient: Callable[[Sender], bool] = lambda _sender: True  # False: nothing is fetched for them
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -83,7 +83,6 @@ class World:
     def door(self) -> Door:
         numbers = itertools.count(1)
         return Door(
-            patient=lambda _sender: True,
             accept=self.accept,
             role=anybody,
             knock=no_answer,

@@ -97,7 +97,6 @@ def door_of(gateway: Gateway, parts: Parts) -> Door:
         return ""
 
     return Door(
-        patient=lambda _sender: True,
         accept=gateway.accept,
         role=anybody,
         knock=no_answer,

@@ -26,6 +26,7 @@ from tests.doubles.people import no_answer
 from tests.doubles.telegram import BotApi
 
 SPENT = Spent(purpose="vision", model="m", usage=Usage(input=7))
+ANY_NUMBER = Measure(a_minute=0, clock=time.monotonic)
 QUICK = Patience(silence_s=0.4, pause_s=0.02)
 WAIT_S = 10.0
 COMMANDS = (
@@ -107,7 +108,7 @@ def _made(api: BotApi, channel: TelegramChannel, store: Store, home: Path, words
         journal=store.journal,
         clean=lambda inbound: inbound,
         role=role,
-        measure=Measure(a_minute=0, clock=time.monotonic),
+        measure=ANY_NUMBER,
         new_id=new_id,
         emit=lambda _signal: None,
         node=NodeId("n"),
@@ -126,7 +127,6 @@ def _made(api: BotApi, channel: TelegramChannel, store: Store, home: Path, words
         return Considered(text=words, spent=SPENT) if words else None
 
     door = Door(
-        patient=lambda _sender: True,
         accept=accept,
         role=role,
         knock=no_answer,

@@ -52,7 +52,6 @@ def door_on(
         return await store.journal.accept(inbound, opens=opens)
 
     return Door(
-        patient=lambda _sender: True,
         accept=accept or accepted,
         role=anybody,
         knock=no_answer,
