@@ -1,5 +1,6 @@
-"""POL-10: with a clock that jumps, a store that is locked or settings that are broken, nothing
-with an effect happens that was not allowed, and people can go on talking.
+"""POL-10: a clock that jumps, a store that is locked, settings that are broken.
+
+Nothing with an effect happens that was not allowed, and people can go on talking.
 """
 
 import asyncio

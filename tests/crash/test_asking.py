@@ -1,5 +1,6 @@
-"""POL-4 and AUD-1: death before, inside and after every write of a call that a person is asked
-about: it happens once, or its outcome is said to be unknown, and the record tells no other story.
+"""POL-4 and AUD-1: death at every write of a call that a person is asked about.
+
+It happens once, or its outcome is said to be unknown, and the record tells no other story.
 """
 
 import os

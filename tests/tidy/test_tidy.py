@@ -17,7 +17,7 @@ from pathlib import Path
 ROOT = Path(__file__).parents[2]
 
 LINES_PER_FILE, LINES_PER_FUNCTION, PARAMETERS, METHODS = 400, 60, 7, 20
-BUDGETS = {("core", "agent", "gateway"): 7_100}
+BUDGETS = {("core", "agent", "gateway"): 7_200}
 # Files that are longer than the limit, and how long they may be at most.
 RATCHET: dict[str, int] = {}
 

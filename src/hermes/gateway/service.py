@@ -5,7 +5,7 @@
 
 import asyncio
 import logging
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Container
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
 
@@ -55,7 +55,7 @@ class Gateway:
 
     async def accept(self, inbound: Inbound) -> Accepted:
         """Durable when this returns; the session moves on by itself then."""
-        self._demand_readable(inbound.session)
+        _demand_readable(self.unreadable, inbound.session)
         accepted, event = await self.intake.take(inbound)
         if accepted.fresh:
             lane = self.lanes.get(accepted.key)
@@ -63,12 +63,8 @@ class Gateway:
                 self._start(lane)
             else:
                 await self.dispatch(accepted.key)
-                self._demand_readable(accepted.key)
+                _demand_readable(self.unreadable, accepted.key)
         return accepted
-
-    def _demand_readable(self, key: SessionKey) -> None:
-        if key in self.unreadable:
-            raise Rejected(UNREADABLE)
 
     async def dispatch(self, key: SessionKey) -> None:
         """There is news for a session: whoever owns it looks; if nobody does, we take it."""
@@ -226,3 +222,8 @@ async def _released(journal: Journal, key: SessionKey, node: NodeId) -> None:
         await journal.release([key], node=node)
     except StoreFailed as failure:
         log.warning("%s stays ours until the store can be written to: %s", key, failure)
+
+
+def _demand_readable(unreadable: Container[SessionKey], key: SessionKey) -> None:
+    if key in unreadable:
+        raise Rejected(UNREADABLE)
