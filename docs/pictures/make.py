@@ -24,7 +24,7 @@ HERE = Path(__file__).parent
 
 from terminal.emulator import Emulator  # noqa: E402
 
-COLUMNS, ROWS = 84, 34
+COLUMNS, ROWS = 84, 44
 CELL_W, CELL_H, SIZE, PAD, TITLE_H = 8.4, 18.0, 14, 14, 30
 FONT = "ui-monospace, 'DejaVu Sans Mono', Menlo, Consolas, monospace"
 ANSI = ("black", "red", "green", "brown", "blue", "magenta", "cyan", "white")

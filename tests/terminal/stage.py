@@ -90,7 +90,7 @@ def stage(folder: Path, **environ: str) -> Program:
         folder,
         {
             "HERMES_MODEL__PROVIDER": "scripted",
-            "HERMES_MODEL__NAME": str(script),
+            "HERMES_MODEL__NAME": script.name,
             "TERM": "xterm-256color",
             **environ,
         },

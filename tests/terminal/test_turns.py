@@ -127,6 +127,19 @@ def test_one_key_approves_and_one_key_denies(tmp_path: Path) -> None:
         assert not (tmp_path / "gone").exists()
 
 
+def test_a_question_that_has_no_room_is_read_in_full_above_its_keys(tmp_path: Path) -> None:
+    with window(stage(tmp_path), rows=12) as seen:
+        said(seen, "ask")
+        seen.until("read it above")
+        seen.settle()
+        assert "rm -rf gone" in seen.text
+        assert "why I ask: rm is not known to be harmless" in seen.text
+        assert "Esc to write instead" in seen.screen
+        time.sleep(0.6)
+        seen.type("n")
+        seen.until("Denied: terminal  rm -rf gone")
+
+
 def test_a_question_that_comes_while_a_line_is_written_takes_no_letter_of_it(
     tmp_path: Path,
 ) -> None:

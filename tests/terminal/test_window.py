@@ -5,6 +5,7 @@ from pathlib import Path
 
 import pytest
 
+from terminal.emulator import Emulator
 from terminal.stage import MARK, said, stage, window
 
 pytestmark = pytest.mark.slow
@@ -190,6 +191,29 @@ def test_a_picture_that_is_dropped_on_the_window_goes_along(tmp_path: Path) -> N
         seen.until("[image #1 a picture.png]")
         seen.type("what is it?\r")
         seen.until(lambda text: "You said:" in text and text.count("a picture.png]") >= 2)
+
+
+def test_a_window_that_cannot_be_opened_says_why_in_one_line(tmp_path: Path) -> None:
+    cases = (
+        ({"HERMES_MODEL__PROVIDER": "nobody"}, (), 78, "there is no provider"),
+        ({}, ("--session", ""), 2, "a session's name has"),
+    )
+    for environ, words, status, why in cases:
+        program = stage(tmp_path, **environ)
+        seen = Emulator(program.command(*words), program.env(), tmp_path)
+        try:
+            assert seen.ended() == status
+            assert why in seen.text
+        finally:
+            seen.close()
+
+
+def test_a_pipe_gets_no_window(tmp_path: Path) -> None:
+    program = stage(tmp_path)
+    done = program.run("-c")
+    assert (done.status, done.out) == (2, "")
+    assert "hermes chat -q" in done.err
+    assert program.run(stdin="hello").out == "You said: hello\n"
 
 
 def _bar(screen: str) -> int:

@@ -44,9 +44,10 @@ def run(given: Window, place: Place, loads: Loads) -> int:
 
 
 def _opening(given: Window, place: Place, settings: Settings, loads: Loads) -> Opening:
-    name = given.session or ("" if given.latest else MAIN)
-    if name:
-        lane(name)  # or it is refused at once
+    name = "" if given.latest else MAIN
+    if given.session is not None:
+        lane(given.session)  # or it is refused at once
+        name = given.session
     model = settings.model
     return Opening(
         home=place.home,

@@ -15,6 +15,8 @@ from hermes.tui.status import GAP, Status, fitted
 
 FRAMES = "⠋⠙⠹⠸⠼⠴⠦⠧⠇⠏"
 QUEUED_SHOWN = 3
+CARD_ROWS = 4  # of a question, besides its text
+ABOVE = "(read it above: it is too long for here)"
 Row = StyleAndTextTuples
 
 
@@ -29,6 +31,7 @@ class Look:
     unsent: Sequence[str] = ()
     typed: str = ""
     typing: bool = False  # the question is set aside for a line that is written
+    above: bool = False  # the question is too long for here, and stands in the scrollback
     unfolded: CallView | None = None
     open_calls: bool = False
     picker: Picker | None = None
@@ -111,10 +114,13 @@ def _unfolded(look: Look, call: CallView) -> Iterable[Row]:
 
 def _question(look: Look, question: Question) -> Iterable[Row]:
     yield [("class:warn", "─" * look.width)]
-    for n, line in enumerate(question.text.splitlines()):
-        for part in _wrapped(line, look.width):
-            yield [("bold" if n == 0 else "", part)]
-    yield []
+    card = card_lines(question, look.width)
+    if look.above:
+        yield [("bold", card[0]), ("class:quiet", f"  {ABOVE}")]
+    else:
+        for n, line in enumerate(card):
+            yield [("bold" if n == 0 else "", line)]
+        yield []
     keys: Row = []
     for key, said, _ in question.answers:
         keys += [("class:key", f" {key} "), ("", f" {said}   ")]
@@ -124,6 +130,12 @@ def _question(look: Look, question: Question) -> Iterable[Row]:
         yield [("class:quiet", "Send or clear your line first; then one key answers.")]
     else:
         yield [*keys, ("class:quiet", "Esc to write instead")]
+
+
+def card_lines(question: Question, width: int) -> Sequence[str]:
+    """The whole of it: nobody decides by a part that happened to fit."""
+    lines = question.text.splitlines() or [""]
+    return [part for line in lines for part in _wrapped(line, width)]
 
 
 def _picker(look: Look, picker: Picker) -> Iterable[Row]:

@@ -65,11 +65,11 @@ def text_of(found: Sequence[Part]) -> str:
 
 
 def cost_of(spent: Sequence[UsageSum], price: Cost) -> str:
-    """What is known of it, with a + where that is not all."""
+    """What is known of it, with a + where that is not all; nothing where it costs nothing."""
     costs = [price(each.model, each.usage, each.calls) for each in spent]
     known = [cost for cost in costs if cost is not None]
     more = "+" if len(known) < len(costs) else ""
-    return f"{money(sum(known))}{more}" if known else ""
+    return f"{money(sum(known))}{more}" if sum(known) else ""
 
 
 def _shorter(part: Part) -> Part | None:

@@ -27,6 +27,7 @@ from prompt_toolkit.output import ColorDepth
 from prompt_toolkit.styles import DynamicStyle, Style
 from prompt_toolkit.widgets import SearchToolbar
 
+from hermes.core.ids import ReplyId
 from hermes.tui import screen
 from hermes.tui.board import Board
 from hermes.tui.colours import Depth, depth_of
@@ -39,7 +40,7 @@ from hermes.tui.keys import bindings
 from hermes.tui.link import Link
 from hermes.tui.orders import Orders
 from hermes.tui.ports import Drawer, Opening, Ways, latest
-from hermes.tui.shown import Shown
+from hermes.tui.shown import Shown, Told
 from hermes.tui.skins import Skin, chosen
 from hermes.tui.status import Status
 
@@ -81,6 +82,7 @@ class Face:
         self._pen: Drawer | None = None
         self._loaded, self._painted = asyncio.Event(), asyncio.Event()
         self._printing = asyncio.Lock()
+        self._above: ReplyId | None = None
         self._beside: set[asyncio.Task[None]] = set()
         self.link = Link(
             ways=self._ways,
@@ -163,6 +165,7 @@ class Face:
 
     def _look(self) -> screen.Look:
         size, desk = self.app.output.get_size(), self.desk
+        question = self.link.board.question
         return screen.Look(
             board=self.link.board,
             now=self._opening.clock(),
@@ -171,6 +174,7 @@ class Face:
             unsent=[draft.text for draft in self.link.unsent],
             typed=self.buffer.text,
             typing=desk.typing,
+            above=question is not None and question.reply == self._above,
             unfolded=desk.unfolded,
             open_calls=desk.open_calls,
             picker=self.orders.picker,
@@ -235,7 +239,17 @@ class Face:
                 # What the terminal still says of where the cursor was would be wrong behind this.
                 await self.app.renderer.wait_for_cpr_responses()
                 self._print(batch)
+        await self._card()
         self._changed()
+
+    async def _card(self) -> None:
+        """A question that has no room below goes into the scrollback, whole, before its keys."""
+        question, look = self.link.board.question, self._look()
+        if question is None or question.reply == self._above:
+            return
+        if len(screen.card_lines(question, look.width)) + screen.CARD_ROWS > look.height:
+            self._above = question.reply
+            await self._show([Told(question.text)])
 
     def _print(self, batch: Sequence[Shown]) -> None:
         """Above the lower part, which is drawn again below it. The terminal stays as it is: what

@@ -106,6 +106,7 @@ def test_a_cost_that_is_not_known_in_full_says_so() -> None:
     ]
     assert cost_of(spent, lambda model, _u, _c: 0.5 if model == "a" else None) == "$0.50+"
     assert cost_of(spent, lambda _m, _u, _c: None) == ""
+    assert cost_of(spent, lambda _m, _u, _c: 0.0) == ""
 
 
 def test_a_skin_is_found_by_name_and_by_what_the_terminal_says() -> None:
