@@ -39,6 +39,7 @@ class Emulator:
         *,
         columns: int = 80,
         rows: int = 24,
+        lag_s: float = 0.0,
     ) -> None:
         self._ours, theirs = pty.openpty()
         fcntl.ioctl(theirs, termios.TIOCSWINSZ, struct.pack("HHHH", rows, columns, 0, 0))
@@ -53,7 +54,8 @@ class Emulator:
         )
         os.close(theirs)
         self._screen = _Screen(columns, rows, history=KEPT, ratio=0.5)
-        self._screen.answer = lambda text: self._write(text.encode())
+        self._screen.answer = lambda text: self._late.append((time.monotonic() + lag_s, text))
+        self._late: list[tuple[float, str]] = []  # answers on a long way, as over SSH
         self._stream = pyte.ByteStream(self._screen)
         self.raw = b""
         self.open = True
@@ -75,6 +77,7 @@ class Emulator:
 
     def look(self, seconds: float = 0.1) -> None:
         """Take in what the program writes, until it is quiet for so long."""
+        self._catch_up()
         while self.open and select.select([self._ours], [], [], seconds)[0]:
             try:
                 piece = os.read(self._ours, 65_536)
@@ -85,6 +88,7 @@ class Emulator:
                 return
             self.raw += piece
             self._stream.feed(piece)
+            self._catch_up()
             if len(piece) < 1_024:
                 return
 
@@ -131,6 +135,10 @@ class Emulator:
         self.child.kill()
         self.child.wait()
         os.close(self._ours)
+
+    def _catch_up(self) -> None:
+        while self._late and self._late[0][0] <= time.monotonic():
+            self._write(self._late.pop(0)[1].encode())
 
     def _write(self, raw: bytes) -> None:
         os.write(self._ours, raw)

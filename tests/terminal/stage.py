@@ -98,10 +98,17 @@ def stage(folder: Path, **environ: str) -> Program:
 
 
 @contextmanager
-def window(program: Program, *words: str, columns: int = 80, rows: int = 24) -> Iterator[Emulator]:
+def window(
+    program: Program, *words: str, columns: int = 80, rows: int = 24, lag_s: float = 0.0
+) -> Iterator[Emulator]:
     """Opened, and connected to an engine."""
     emulator = Emulator(
-        program.command(*words), program.env(), program.folder, columns=columns, rows=rows
+        program.command(*words),
+        program.env(),
+        program.folder,
+        columns=columns,
+        rows=rows,
+        lag_s=lag_s,
     )
     try:
         emulator.until(MARK)

@@ -25,7 +25,7 @@ def test_an_answer_streams_and_stays_in_the_scrollback(tmp_path: Path) -> None:
 
 
 def test_nothing_is_pushed_out_of_a_window_that_is_not_full(tmp_path: Path) -> None:
-    with window(stage(tmp_path), rows=60) as seen:
+    with window(stage(tmp_path), rows=60, lag_s=0.3) as seen:  # it answers late, as over SSH
         for text in ("markdown", "ask", "hello"):
             said(seen, text)
             seen.settle()
