@@ -157,7 +157,8 @@ async def test_web_07_the_secret_of_a_route_gives_no_orders(tmp_path: Path) -> N
             session = (await post(port, headers, order)).json()["session"]
 
             async def heard(session: str = session) -> bool:
-                return bool(await here.get(f"/v1/sessions/{session}/messages"))
+                lines = await here.get(f"/v1/sessions/{session}/messages")
+                return [line["role"] for line in lines] == ["user", "assistant"]
 
             await here.until(heard)
         assert await events(here) == 4
