@@ -19,7 +19,7 @@ from hermes.core.messages import Effect, Reply
 from hermes.core.policy import Capability
 from hermes.core.ports import Answer, Bench, RawCall, Request, Tool, ToolResult, ToolSpec
 from hermes.engine import Parts, build
-from hermes.gateway.service import Gateway
+from hermes.gateway.service import Gateway, let_expire
 from hermes.providers.scripted import Scripted
 from hermes.stores.sqlite import open_sqlite
 from tests.attacks.test_approvals import EFFECT, asked, begun, questions, works
@@ -109,7 +109,7 @@ async def test_pol_10_a_clock_that_jumps_ahead_refuses_and_the_talk_goes_on(
         assert "May I use pay?" in await here.hear("pay")
         [question] = await here.engine.store.library.questions(limit=5)
         here.now += DAYS_S
-        await here.engine.let_expire()
+        await let_expire(here.engine)
         await here.engine.settle(KEY)
         assert "closed: expired" in await here.hear(f"/approve {question.id}")
         assert await here.hear("hello") == "heard hello"
@@ -124,7 +124,7 @@ async def test_pol_10_a_clock_that_jumps_back_still_asks_and_pays_once(tmp_path:
         await here.hear("pay")
         [question] = await here.engine.store.library.questions(limit=5)
         here.now -= DAYS_S
-        await here.engine.let_expire()
+        await let_expire(here.engine)
         assert here.paid == []
         await here.hear(f"/approve {question.id}")
         assert len(here.paid) == 1

@@ -21,6 +21,7 @@ WHY = {
     "cli/config_edit.py": "the owner's own command: opens the owner's editor",
     "cli/model_local.py": "the owner's own command: ./hermes of this checkout, to install a set",
     "providers/local.py": "the built-in model, with fixed words and without our environment",
+    "tui/paste.py": "the owner's own key: asks the desktop for the picture in the clipboard",
     "cli/gateway.py": "the gateway becomes itself again at a restart",
     "cli/demo_play.py": "the owner's own command: a gateway to be killed in front of them",
     "hooks/run.py": "hooks that the owner wrote, boxed by the sandbox it is given",

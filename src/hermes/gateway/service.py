@@ -212,9 +212,7 @@ class Gateway:
             self.seen_at = began
             await self.purse.look()
             await self.look_at_people()
-            # Sessions that wait for an answer whose time is over go on without it.
-            for key in await self.store.library.overdue(self.present.clock(), limit=OVERDUE_MAX):
-                await self.dispatch(key)
+            await let_expire(self)
 
 
 async def _released(journal: Journal, key: SessionKey, node: NodeId) -> None:
@@ -227,3 +225,9 @@ async def _released(journal: Journal, key: SessionKey, node: NodeId) -> None:
 def _demand_readable(unreadable: Container[SessionKey], key: SessionKey) -> None:
     if key in unreadable:
         raise Rejected(UNREADABLE)
+
+
+async def let_expire(engine: Gateway) -> None:
+    """Sessions that wait for an answer whose time is over go on without it."""
+    for key in await engine.store.library.overdue(engine.present.clock(), limit=OVERDUE_MAX):
+        await engine.dispatch(key)
