@@ -1,13 +1,15 @@
-"""Makes the pictures of the window that the documentation shows, from real runs of it.
+"""Makes the pictures that the documentation shows, from real runs.
 
     .venv/bin/python docs/pictures/make.py
 
-Each is a program in a pseudo-terminal with an emulator behind it, typed into and drawn as SVG.
+Those of the window: a program in a pseudo-terminal with an emulator behind it, typed into and
+drawn as SVG. That of the crash: what `hermes demo crash` draws itself.
 """
 
 import json
 import os
 import shutil
+import subprocess
 import sys
 import tempfile
 import time
@@ -162,7 +164,8 @@ def main() -> int:
         draw(folder, "approval", "dark", DARK, approval)
         draw(folder, "completion", "dark", DARK, completion)
         draw(folder, "resume", "dark", DARK, resume)
-    return 0
+    demo = [sys.executable, "-P", "-m", "hermes", "demo", "crash"]
+    return subprocess.run([*demo, "--svg", str(HERE / "crash.svg")], check=False).returncode
 
 
 @contextmanager
