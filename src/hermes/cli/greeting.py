@@ -11,7 +11,7 @@ def greeting(settings: Settings) -> tuple[str, ...]:
         who = "The small built-in model answers: it runs on this computer and is not clever."
         real = "A real model:  hermes model            (a provider and a key, or any URL)"
     else:
-        who = f"{chosen.provider}:{chosen.name} answers.".replace(":.", ".")
+        who = f"{chosen.provider}:{chosen.name}".rstrip(":") + " answers."
         real = "Another model: hermes model"
     return (
         f"This is Hermes, an agent of your own. {who}",

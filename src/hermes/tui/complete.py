@@ -8,10 +8,12 @@ from typing import NamedTuple
 from prompt_toolkit.completion import CompleteEvent, Completer, Completion
 from prompt_toolkit.document import Document
 
+from hermes.views.call_line import cut
 from hermes.views.honest import honest
 from hermes.views.scene import Offered
 
 FILES_MAX, LOOKED_AT_MAX, DEPTH_MAX = 50, 20_000, 8
+USAGE_CHARS = 30
 SKIPPED = frozenset({".git", ".hg", ".svn", ".venv", "node_modules", "__pycache__", ".mypy_cache"})
 OWN = (
     Offered(name="/skin", summary="Change how this window looks", argument="[NAME]"),
@@ -83,7 +85,8 @@ def _entries(folder: Path) -> "Sequence[os.DirEntry[str]]":
 
 
 def _usage(each: Offered) -> str:
-    return honest(f"{each.name} {each.argument}".strip())
+    """Short enough that what it does can be read beside it."""
+    return cut(honest(f"{each.name} {each.argument}"), USAGE_CHARS)
 
 
 def _quoted(path: str) -> str:

@@ -207,3 +207,10 @@ def test_the_picker_filters_moves_and_picks() -> None:
     assert len(lines) == SHOWN_MAX
     assert lines[-1][0]
     assert all(len(line) <= 58 for _, line in lines)
+
+
+def test_a_long_usage_leaves_room_for_what_the_command_does() -> None:
+    long = Offered(name="/memory", summary="Show what is kept", argument="[undo [N] | " + "x" * 90)
+    [option] = commands("/mem", [long])
+    assert len(option.shown) == 30
+    assert option.about == "Show what is kept"
