@@ -7,6 +7,7 @@ from pathlib import Path
 
 from tests.doubles.model import Asked, Model, Says, plain, terminal
 from tests.process.gateway import SRC, GatewayProcess, gateway
+from tests.process.looks import UNASKED
 
 NOTE = "Note by Hermes"
 
@@ -144,7 +145,7 @@ async def test_c06_a_restart_that_a_turn_asks_for_lets_it_end_and_is_done_once(
             return Says(calls=(terminal(f"{hermes} gateway restart; echo asked >> asked"),))
 
         model.rule = rule
-        here.configure(terminal={"sandbox": "none"})  # from inside a box nobody can signal it
+        here.configure(terminal={"sandbox": "none"}, **UNASKED)  # a box could not signal it
         await here.start()
         before = here.started_at()
         assert (await here.say("restart yourself", key="k")).text == "Asked for it."

@@ -11,6 +11,7 @@ from tests.doubles.model import Asked, Model, Says, plain, terminal
 from tests.process.gateway import Answered, GatewayProcess, gateway
 from tests.process.looks import (
     NOTE,
+    UNASKED,
     effect,
     effects,
     gate,
@@ -70,7 +71,7 @@ async def queued(
 async def test_c60_a_burst_is_kept_in_order_over_a_kill_and_answered_as_a_whole(
     tmp_path: Path,
 ) -> None:
-    async with Model().up() as model, gateway(tmp_path, model) as here:
+    async with Model().up() as model, gateway(tmp_path, model, **UNASKED) as here:
         held(model)
         await here.start()
         first = asyncio.create_task(tried(here, "wait", key="first"))
@@ -93,7 +94,7 @@ async def test_c60_a_burst_is_kept_in_order_over_a_kill_and_answered_as_a_whole(
 async def test_c60_a_new_message_does_not_overtake_one_that_waited_at_the_crash(
     tmp_path: Path,
 ) -> None:
-    async with Model().up() as model, gateway(tmp_path, model) as here:
+    async with Model().up() as model, gateway(tmp_path, model, **UNASKED) as here:
         held(model)
         here.configure(gateway={"resume": {"auto": False}})
         await here.start()
@@ -110,7 +111,7 @@ async def test_c60_a_new_message_does_not_overtake_one_that_waited_at_the_crash(
 
 
 async def test_c60_one_message_delivered_many_times_and_late_is_one_turn(tmp_path: Path) -> None:
-    async with Model().up() as model, gateway(tmp_path, model) as here:
+    async with Model().up() as model, gateway(tmp_path, model, **UNASKED) as here:
         held(model)
         await here.start()
         same = [asyncio.create_task(raw(here, "wait", "main", key="k")) for _ in range(8)]
@@ -134,7 +135,7 @@ async def test_c60_one_message_delivered_many_times_and_late_is_one_turn(tmp_pat
 async def test_c61_a_steer_comes_behind_the_next_result_without_interrupting(
     tmp_path: Path,
 ) -> None:
-    async with Model().up() as model, gateway(tmp_path, model) as here:
+    async with Model().up() as model, gateway(tmp_path, model, **UNASKED) as here:
         working(model)
         await here.start()
         asking = asyncio.create_task(here.say("work"))
@@ -155,7 +156,7 @@ async def test_c61_a_steer_comes_behind_the_next_result_without_interrupting(
 async def test_c61_a_steer_while_the_model_thinks_is_read_behind_what_it_then_says(
     tmp_path: Path,
 ) -> None:
-    async with Model().up() as model, gateway(tmp_path, model) as here:
+    async with Model().up() as model, gateway(tmp_path, model, **UNASKED) as here:
 
         async def rule(asked: Asked) -> Says:
             if "in blue" not in asked.everything:
@@ -183,7 +184,7 @@ async def _knows(here: GatewayProcess, text: str) -> bool:
 
 
 async def test_c61_in_steer_mode_a_message_joins_the_turn_that_runs(tmp_path: Path) -> None:
-    async with Model().up() as model, gateway(tmp_path, model) as here:
+    async with Model().up() as model, gateway(tmp_path, model, **UNASKED) as here:
         working(model)
         here.configure(gateway={"busy": "steer"})
         await here.start()
@@ -205,7 +206,7 @@ async def _has_said(here: GatewayProcess, text: str) -> bool:
 async def test_c61_in_interrupt_mode_a_message_stops_the_turn_and_its_command(
     tmp_path: Path,
 ) -> None:
-    async with Model().up() as model, gateway(tmp_path, model) as here:
+    async with Model().up() as model, gateway(tmp_path, model, **UNASKED) as here:
         working(model)
         here.configure(gateway={"busy": "interrupt"})
         await here.start()
@@ -222,7 +223,7 @@ async def test_c61_in_interrupt_mode_a_message_stops_the_turn_and_its_command(
 
 
 async def test_c17_a_stop_after_a_crash_ends_the_command_that_still_runs(tmp_path: Path) -> None:
-    async with Model().up() as model, gateway(tmp_path, model) as here:
+    async with Model().up() as model, gateway(tmp_path, model, **UNASKED) as here:
         working(model)
         here.configure(gateway={"resume": {"auto": False}})
         await here.start()
@@ -256,7 +257,7 @@ async def told(child: "asyncio.subprocess.Process") -> Any:
 
 
 async def test_c62_a_chat_beside_the_gateway_and_the_api_share_a_lane(tmp_path: Path) -> None:
-    async with Model().up() as model, gateway(tmp_path, model) as here:
+    async with Model().up() as model, gateway(tmp_path, model, **UNASKED) as here:
         held(model)
         await here.start()
         first = asyncio.create_task(here.say("wait", key="first"))
@@ -272,7 +273,7 @@ async def test_c62_a_chat_beside_the_gateway_and_the_api_share_a_lane(tmp_path: 
 
 
 async def test_c62_a_gateway_leaves_a_chats_turn_alone_until_the_chat_dies(tmp_path: Path) -> None:
-    async with Model().up() as model, gateway(tmp_path, model) as here:
+    async with Model().up() as model, gateway(tmp_path, model, **UNASKED) as here:
         held(model)
         here.configure()
         alone = await chat(here, "please wait")
@@ -292,7 +293,7 @@ async def test_c62_a_gateway_leaves_a_chats_turn_alone_until_the_chat_dies(tmp_p
 
 async def test_c60_hundreds_of_commands_that_waited_are_all_obeyed(tmp_path: Path) -> None:
     """Nobody runs them while their lane's owner lives and does nothing."""
-    async with Model().up() as model, gateway(tmp_path, model) as here:
+    async with Model().up() as model, gateway(tmp_path, model, **UNASKED) as here:
         held(model)
         here.configure()
         owner = await chat(here, "please wait")
@@ -316,7 +317,7 @@ async def _all_wait(here: GatewayProcess, orders: "list[asyncio.Task[Answered | 
 
 
 async def test_c62_a_second_gateway_on_the_same_home_says_try_again(tmp_path: Path) -> None:
-    async with Model().up() as model, gateway(tmp_path, model) as here:
+    async with Model().up() as model, gateway(tmp_path, model, **UNASKED) as here:
         await here.start()
         child = await asyncio.create_subprocess_exec(
             *(sys.executable, "-P", "-m", "hermes", "gateway", "run"),

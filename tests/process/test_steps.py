@@ -17,6 +17,7 @@ from tests.doubles.model import Asked, Body, Model, Says, terminal
 from tests.process.gateway import Answered, GatewayProcess, client, free_port, gateway
 from tests.process.looks import (
     NOTE,
+    UNASKED,
     effect,
     effects,
     gate,
@@ -64,7 +65,7 @@ class Scene:
 async def scene(tmp_path_factory: pytest.TempPathFactory) -> AsyncIterator[Scene]:
     """Six turns that stand at different points when the one kill comes."""
     folder = tmp_path_factory.mktemp("steps")
-    async with Model().up() as model, gateway(folder, model) as here:
+    async with Model().up() as model, gateway(folder, model, **UNASKED) as here:
         model.rule = lambda asked: _rule(model, asked)
         await here.start()
         os.mkfifo(here.home / "workspace" / FIFO)
@@ -213,7 +214,7 @@ async def test_c27_c28_a_webhooks_and_a_background_turn_go_on_like_a_chats(
     async with Model().up() as model, gateway(tmp_path, model) as here:
         model.rule = lambda asked: _worked(model, asked)
         port = free_port()
-        route = {"secret": "s", "signature": "plain", "prompt": "hook {body}"}
+        route = {"secret": "correct-horse", "signature": "plain", "prompt": "hook {body}"}
         here.configure(platforms={"webhook": {"port": port, "routes": {"build": route}}})
         await here.start()
         assert await _event(port, b"pushed") == 202
@@ -249,7 +250,7 @@ async def _worked(model: Model, asked: Asked) -> Says:
 
 
 async def _event(port: int, body: bytes) -> int:
-    digest = hmac.new(b"s", body, hashlib.sha256).hexdigest()
+    digest = hmac.new(b"correct-horse", body, hashlib.sha256).hexdigest()
     headers = {"x-hermes-signature": f"sha256={digest}", "x-delivery-id": "d1"}
     async with client(10.0) as http:
         url = f"http://127.0.0.1:{port}/webhooks/build"
