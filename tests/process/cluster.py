@@ -14,6 +14,7 @@ import httpx2
 
 from tests.doubles.model import Asked, Model, Says, terminal
 from tests.process.gateway import Answered, GatewayProcess, gateway
+from tests.process.looks import UNASKED
 
 ASK_S = 60.0
 AGAIN_S = 0.2
@@ -27,7 +28,7 @@ async def nodes(
 ) -> AsyncIterator[list[GatewayProcess]]:
     """A gateway for each URL of a store, each with a home of its own, not started yet. Their
     commands share one folder."""
-    shared = {"terminal": {"workdir": str(shared_folder(folder))}, **settings}
+    shared = {"terminal": {"workdir": str(shared_folder(folder))}, **UNASKED, **settings}
     async with AsyncExitStack() as stack:
         made: list[GatewayProcess] = []
         for number, url in enumerate(urls):
