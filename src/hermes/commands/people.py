@@ -8,7 +8,7 @@ from msgspec.structs import replace
 from hermes.commands.elsewhere import by_owner
 from hermes.core.channel import Command, Desk, Obeyed, Order
 from hermes.core.events import ViewChanged
-from hermes.core.people import Role
+from hermes.core.people import Role, sender_of
 from hermes.core.rules import Busy
 from hermes.core.store import Store
 from hermes.core.trust import Known, Request
@@ -35,7 +35,9 @@ async def _invite(order: Order, desk: Desk) -> Obeyed:
     if not by_owner(order):
         return _said(order, ALONE)
     at = desk.clock()
-    code, invite = invited(Role.PAIRED, at, INVITE_S, by=_who(order), chance=os.urandom)
+    code, invite = invited(
+        Role.PAIRED, at, INVITE_S, by=sender_of(order.inbound).name, chance=os.urandom
+    )
     await desk.store.trust.invite(invite)
     until = time.strftime("%H:%M UTC", time.gmtime(invite.expires_at))
     return _said(order, INVITED.format(code, until))
@@ -78,7 +80,7 @@ async def _decided(order: Order, desk: Desk, word: str, name: str) -> str:
     [request] = found
     who = f"{request.platform}:{honest(request.person)}"
     if word == "dismiss":
-        await trust.dismiss(request.id, by=_who(order), at=desk.clock())
+        await trust.dismiss(request.id, by=sender_of(order.inbound).name, at=desk.clock())
         return f"{who} is not let in."
     known = Known(
         platform=request.platform,
@@ -87,7 +89,7 @@ async def _decided(order: Order, desk: Desk, word: str, name: str) -> str:
         name=request.name,
         chat=request.chat,
         since=desk.clock(),
-        by=_who(order),
+        by=sender_of(order.inbound).name,
     )
     return f"{who} may talk to me now." if await trust.admit(known, request=request.id) else GONE
 
@@ -97,7 +99,7 @@ async def _revoked(order: Order, desk: Desk, name: str) -> str:
     known = (await desk.store.trust.register()).people.get((platform, id_))
     if known is None:
         return NO_ONE
-    at, by = desk.clock(), _who(order)
+    at, by = desk.clock(), sender_of(order.inbound).name
     await desk.store.trust.revoke(replace(known, role=Role.STRANGER, since=at, by=by))
     return f"{honest(name)} is sent away."
 
@@ -113,10 +115,6 @@ def _trust(order: Order) -> Obeyed:
 
 def _role(role: Role) -> str:
     return "sent away" if role is Role.STRANGER else role.name.lower()
-
-
-def _who(order: Order) -> str:
-    return f"{order.inbound.address.platform}:{order.inbound.sender.id}"
 
 
 def _said(order: Order, text: str) -> Obeyed:

@@ -5,6 +5,7 @@ import re
 from hermes.commands.elsewhere import by_owner, forwarded
 from hermes.core.channel import Command, Desk, Obeyed, Order
 from hermes.core.events import QuestionAnswered
+from hermes.core.people import sender_of
 from hermes.core.projection import QuestionRow
 from hermes.core.rules import Busy
 from hermes.core.session import Asking
@@ -37,7 +38,7 @@ async def _approve(order: Order, desk: Desk) -> Obeyed:
         granted=True,
         epoch=order.epoch,
         at=order.at,
-        by=_who(order),
+        by=sender_of(order.inbound).name,
         grant=phase.offer if wanted else None,
     )
     told = (ALWAYS if phase.offer is not None else ONCE,) if wanted else ()
@@ -57,7 +58,7 @@ async def _deny(order: Order, desk: Desk) -> Obeyed:
         epoch=order.epoch,
         at=order.at,
         text=reason,
-        by=_who(order),
+        by=sender_of(order.inbound).name,
     )
     return Obeyed(events=(answered,))
 
@@ -99,10 +100,6 @@ async def _elsewhere(order: Order, desk: Desk, name: str, id_: str, words: str) 
 def _ending(row: QuestionRow) -> str:
     by = f" by {row.decided_by}" if row.decided_by else ""
     return f"{row.state}{by}"
-
-
-def _who(order: Order) -> str:
-    return f"{order.inbound.address.platform}:{order.inbound.sender.id}"
 
 
 def _said(order: Order, text: str) -> Obeyed:
