@@ -12,11 +12,13 @@ import pytest
 
 from hermes.core.ids import CallId, SessionKey
 from hermes.terminals.local import LocalTerminal
-from hermes.terminals.records import Folder
+from hermes.terminals.records import Begun, Folder
 from hermes.terminals.register import Limits
+from hermes.terminals.sandbox.enter import PROGRAM
+from hermes.terminals.wrapper import LAUNCHER
 from hermes.views.sandbox import Sandbox
 from hermes.views.terminal import Ended, Launch, Running
-from tests.attacks.victim import Victim
+from tests.attacks.victim import CANARY, Victim
 
 ROOT = Path(__file__).parents[2]
 CALL = CallId("turn-1")
@@ -151,3 +153,30 @@ def still(mark: str) -> bool:
         if mark.encode() in line:
             return True
     return False
+
+
+@pytest.mark.parametrize("kind", ["landlock"])
+async def test_sbx_07_a_box_is_entered_without_starting_an_interpreter(
+    terminal: LocalTerminal, victim: Victim
+) -> None:
+    """The first process of the box is a fork of the launcher, so its words are the launcher's."""
+    _, text = await ended(terminal, launch(victim, "tr '\\0' '\\n' </proc/1/cmdline"))
+    assert tuple(text.splitlines()[: len(LAUNCHER)]) == LAUNCHER
+    assert PROGRAM[6] not in text
+
+
+def environment_of(pid: int) -> bytes:
+    return Path(f"/proc/{pid}/environ").read_bytes()
+
+
+@pytest.mark.parametrize("kind", ["landlock"])
+async def test_sec_03_the_launcher_knows_nothing_that_a_box_could_leak(
+    terminal: LocalTerminal, victim: Victim, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("SOME_API_KEY", CANARY)
+    await terminal.launch(launch(victim, "sleep 20"))
+    gate = Folder(victim.ours / "calls", CALL).gate()
+    assert isinstance(gate, Begun)
+    environment = environment_of(gate.pid)
+    assert environment.split(b"=")[0] == b"PATH"
+    assert environment.count(b"\0") == 1

@@ -14,7 +14,10 @@ STARTERS = {
 PREFIXES = {"os": ("exec", "spawn")}
 METHODS = {"subprocess_exec", "subprocess_shell"}
 WHY = {
-    "terminals/spawn.py": "the place: commands of tools, boxed by the sandbox it is given",
+    "terminals/spawn.py": "the place: commands of tools, boxed by the sandbox they are given",
+    "terminals/wrapper.py": "the program that spawn.py starts: forks what it is ordered to",
+    "terminals/sandbox/enter.py": "the way into a box: becomes the command, or waits for it",
+    "terminals/sandbox/links.py": "forks itself for each connection from a box to the proxy",
     "cli/service/programs.py": "the owner's own command: asks systemd or launchd",
     "cli/service/notify.py": "asks systemd about its own unit, with fixed arguments",
     "cli/service/background.py": "the owner's own command: begins the gateway",

@@ -147,7 +147,7 @@ def sandbox_of(
     cgroups = find_cgroups(chosen)
     lacks = "no networks of their own here" if kind == "landlock-plain" else ""
     door = victim.ours / FOLDER
-    network = Network(hosts=hosts, door=door, perl=here.which("perl"), lacks=lacks)
+    network = Network(hosts=hosts, door=door, sealed=landlock_version() >= ABI_MIN, lacks=lacks)
     if kind == "bubblewrap":
         program = here.which("bwrap") or pytest.skip("bubblewrap is not installed")
         return BubblewrapSandbox(
@@ -161,7 +161,6 @@ def sandbox_of(
     if landlock_version() < ABI_MIN or os.uname().machine not in TABLES:
         pytest.skip("this kernel has no Landlock that is new enough")
     means = Means(
-        perl=here.which("perl") or pytest.skip("perl is not installed"),
         machine=os.uname().machine,  # type: ignore[arg-type]
         namespaces=kind != "landlock-plain",
         own_users=kind == "landlock-users" or (kind == "landlock" and os.geteuid() != 0),

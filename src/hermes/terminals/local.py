@@ -4,6 +4,7 @@ With a sandbox each of them is in a box; without one, as the owner chose, it see
 """
 
 import asyncio
+import shlex
 import shutil
 import signal
 import time
@@ -14,21 +15,32 @@ from typing import Literal
 from hermes.core.errors import ToolFailed
 from hermes.core.ids import CallId, SessionKey
 from hermes.terminals.alive import processes
+from hermes.terminals.ended import PidFds, exit_of, open_pidfd
 from hermes.terminals.environment import BOX_PATH, child_environment
-from hermes.terminals.reaper import Reaper
 from hermes.terminals.records import Folder, Meta
 from hermes.terminals.register import Limits, Register
-from hermes.terminals.spawn import detached, printed
-from hermes.terminals.wrapper import WRAPPER, shell_text, wrapped
+from hermes.terminals.spawn import Launcher, printed
+from hermes.terminals.wrapper import BEGUN, GONE, LATE, TAKEN, Order
 from hermes.views.sandbox import Box, Profile, Sandbox, Wish
 from hermes.views.terminal import Ended, Launch, Lost, Pending, Running, Sighting
 
 POLL_S_MIN, POLL_S_MAX = 0.002, 0.2
-BEGIN_S_MAX = 10.0
 YOUNG_S = 1.0  # a shell that is just being born may lose a signal: it is sent twice
+KILLED_S_MAX = 10.0  # nothing outlives it, but a busy machine takes its time
 SHELL_NAME = "bash"  # as it calls itself in its messages
 
 DEFAULT_LIMITS = Limits()
+
+
+def shell_text(command: str, *, workdir_file: str, limits: str = "") -> str:
+    """The command for `bash -c`, so that its last working directory is written down.
+
+    `eval` keeps line numbers and error messages those of the command itself. A command that sets
+    an EXIT trap of its own, or is killed, leaves no directory: the session's stays as it was.
+    """
+    note = f"pwd >{shlex.quote(workdir_file)}"
+    first = f"{limits}; " if limits else ""
+    return f"{first}trap {shlex.quote(note)} EXIT; eval {shlex.quote(command)}"
 
 
 class LocalTerminal:
@@ -43,29 +55,24 @@ class LocalTerminal:
         sandbox: Sandbox | None = None,
         usual: Profile = "write",
         limits: Limits = DEFAULT_LIMITS,
-        script: str = WRAPPER,
-        reaper: Reaper | None = None,
+        launcher: Launcher | None = None,
+        pidfds: PidFds = open_pidfd,
     ) -> None:
         self._environment = child_environment(environ)
         self._sandbox = sandbox
         self._usual = usual
         self._limits = limits
-        self._script = script
         keeps = sandbox.keeps if sandbox is not None else lambda _folder, _workspace: True
         self._register = Register(calls.absolute(), processes(printed), limits, keeps)
         self._shell = self.which("bash") or self.which("sh") or "/bin/sh"
-        self._reaper = reaper or Reaper()
+        self._launcher = launcher or Launcher()
+        self._pidfds = pidfds
         self._starting: dict[CallId, asyncio.Future[None]] = {}
 
     async def launch(self, launch: Launch) -> Sighting:
         """Returns when it has begun, so that only a crash leaves one that has not."""
-        folder, until = self._register.folder(launch.id), time.monotonic() + BEGIN_S_MAX
         await asyncio.shield(self._starts(launch))
-        while folder.gate() is None and time.monotonic() < until:
-            if self._reaper.child_of(launch.id) is None:
-                folder.bar("unstarted")  # its wrapper is gone and had not begun
-            await asyncio.sleep(POLL_S_MIN)
-        return await asyncio.to_thread(self._register.sight, folder)
+        return await asyncio.to_thread(self._register.sight, self._register.folder(launch.id))
 
     async def look(self, call: CallId) -> Sighting | None:
         return await asyncio.to_thread(self._register.look, self._register.folder(call))
@@ -89,7 +96,7 @@ class LocalTerminal:
             if now >= until:
                 return seen
             left = min(until, deadline) - now
-            if pid is None or not await self._reaper.exit_of(pid, left):
+            if pid is None or not await exit_of(pid, left, self._pidfds):
                 await asyncio.sleep(min(left, pause))
                 pause = min(pause * 2, POLL_S_MAX)
 
@@ -101,8 +108,8 @@ class LocalTerminal:
 
     async def stop(self, call: CallId, cut: Literal["timeout", "stopped"]) -> Sighting | None:
         folder = self._register.folder(call)
-        if call in self._starting:  # its launch may have been cancelled, which does not end it
-            await asyncio.wait([self._starting[call]])
+        while (starting := self._starting.get(call)) and folder.meta() is None:
+            await asyncio.wait([starting], timeout=POLL_S_MIN)  # a cancelled launch goes on
         seen = await self.look(call)
         if seen is None or not isinstance(seen.state, Pending | Running):
             return seen
@@ -131,13 +138,13 @@ class LocalTerminal:
         return await asyncio.to_thread(self._register.sweep)
 
     async def close(self) -> None:
-        self._reaper.close()
+        await asyncio.to_thread(self._launcher.close)
 
     # ── starting ────────────────────────────────────────────────────────────────────────────────
 
     def _starts(self, launch: Launch) -> asyncio.Future[None]:
         loop = asyncio.get_running_loop()
-        starting = loop.run_in_executor(None, self._begin, launch, loop)
+        starting = loop.run_in_executor(None, self._begin, launch)
         self._starting[launch.id] = starting
 
         def forget(started: asyncio.Future[None]) -> None:
@@ -148,7 +155,7 @@ class LocalTerminal:
         starting.add_done_callback(forget)
         return starting
 
-    def _begin(self, launch: Launch, loop: asyncio.AbstractEventLoop) -> None:
+    def _begin(self, launch: Launch) -> None:
         """Only the wrapper that takes the gate runs the command, so one too many does no harm."""
         folder = self._register.folder(launch.id)
         meta = folder.meta()
@@ -159,24 +166,29 @@ class LocalTerminal:
         boot = self._register.boot
         folder.prepare(Meta(launch=launch, boot=boot, at=time.time(), deadline=deadline))
         try:
-            pid = self._spawn(launch, folder)
+            said = self._launcher.begin(self._order(launch, folder))
         except ToolFailed:
             folder.bar("unstarted")
             raise
-        loop.call_soon_threadsafe(self._reaper.adopt, pid, launch.id)
+        if said not in (BEGUN, TAKEN, LATE):
+            folder.bar("unstarted")
+            if said != GONE:
+                why = said.decode("utf-8", "replace")
+                raise ToolFailed(f"The command could not be started: {why}.")
 
-    def _spawn(self, launch: Launch, folder: Folder) -> int:
+    def _order(self, launch: Launch, folder: Folder) -> Order:
         box = self._box(launch, folder)
         note = str(folder.workdir_file)
         text = shell_text(launch.command, workdir_file=note, limits=box.limits)
-        arguments = wrapped(
-            (*box.arguments, self._shell, "-c", text, SHELL_NAME),
-            directory=str(folder.path),
-            bytes_max=self._limits.output_bytes,
+        return Order(
+            folder=str(folder.path),
+            workdir=launch.workdir,
+            output_bytes=self._limits.output_bytes,
             groups=box.groups,
-            script=self._script,
+            environment=box.environment,
+            arguments=(*box.arguments, self._shell, "-c", text, SHELL_NAME),
+            stdin=launch.background,
         )
-        return detached(arguments, workdir=launch.workdir, environment=box.environment)
 
     def _box(self, launch: Launch, folder: Folder) -> Box:
         if self._sandbox is None:
@@ -209,7 +221,7 @@ class LocalTerminal:
         if not folder.bar("stopped" if cut == "stopped" else "unstarted"):
             await asyncio.to_thread(folder.note_cut, cut)
             grace_s = self._limits.grace_s
-            steps = [(signal.SIGTERM, grace_s), (signal.SIGKILL, grace_s)]
+            steps = [(signal.SIGTERM, grace_s), (signal.SIGKILL, KILLED_S_MAX)]
             if abs(time.time() - folder.began_at()) < YOUNG_S:
                 steps.insert(0, (signal.SIGTERM, YOUNG_S / 10))
             for number, patience_s in steps:
@@ -220,7 +232,7 @@ class LocalTerminal:
 
     async def _dies(self, folder: Folder, patience_s: float) -> bool:
         until, pause = time.monotonic() + patience_s, POLL_S_MIN
-        while await asyncio.to_thread(self._register.groups, folder):
+        while await asyncio.to_thread(self._register.lives, folder):
             if time.monotonic() >= until:
                 return False
             await asyncio.sleep(pause)

@@ -21,11 +21,11 @@ from msgspec import Struct
 from hermes.core.errors import ToolFailed
 from hermes.core.ids import CallId
 from hermes.terminals.alive import Processes
+from hermes.terminals.wrapper import END_MARK
 from hermes.views.terminal import Cut, Ended, Launch, Lost, Pending, Running, State
 
 SAFE_NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,127}", re.ASCII)
 GONE = ".gone-"  # a folder on its way out; its facts count no more
-END_MARK = "."
 TORN_S_MAX = 2.0  # a wrapper needs microseconds between making `begun` and filling it
 NOTE_BYTES_MAX = 1024 * 1024
 CROWDED_KEEP_S = 3600.0  # younger than this stays even when there is too much
@@ -82,10 +82,9 @@ class Folder:
         self.workdir_file.touch(
             0o600
         )  # a box shows this one file of the folder, so it must be there
-        fifos = [self.path / "pipe", *([self.stdin] if meta.launch.background else [])]
-        for fifo in fifos:
+        if meta.launch.background:
             with contextlib.suppress(FileExistsError):
-                os.mkfifo(fifo, 0o600)
+                os.mkfifo(self.stdin, 0o600)
         self._put("meta", msgspec.json.encode(meta))
 
     def meta(self) -> Meta | None:
@@ -120,8 +119,8 @@ class Folder:
         return True
 
     def status(self) -> int | None:
-        raw = self._get("status")
-        return int(raw) if raw and raw.strip().isdigit() else None
+        code = (self._get("status") or b"").partition(b"\n")[0]
+        return int(code) if code.isdigit() else None
 
     def cut(self) -> Cut:
         """Why we set out to end it, noted before the first signal."""
@@ -142,7 +141,8 @@ class Folder:
             return ""
 
     def drained(self) -> bool:
-        return (self.path / "drained").exists()
+        status = self._get("status") or b""
+        return status.endswith(f"\n{END_MARK}\n".encode()) or (self.path / "drained").exists()
 
     def size(self) -> int:
         return self.output.stat().st_size if self.output.exists() else 0

@@ -15,7 +15,6 @@ from hermes.core.errors import ToolFailed
 from hermes.core.ids import CallId, SessionKey
 from hermes.terminals.alive import Processes
 from hermes.terminals.records import Begun, Folder, Meta, folders, state_of, swept
-from hermes.terminals.wrapper import kept_bytes
 from hermes.views.terminal import Ended, Lost, Running, Sighting, State
 
 
@@ -62,7 +61,7 @@ class Register:
             state=state,
             output=str(folder.output),
             size=size,
-            full=size >= kept_bytes(self._limits.output_bytes),
+            full=size >= self._limits.output_bytes,
             took_s=max(0.0, over - began) if began and over else 0.0,
             workdir=workdir if workdir and self._keeps(workdir, where) else "",
         )
@@ -127,6 +126,10 @@ class Register:
                 os.killpg(group, number)
             except ProcessLookupError:
                 continue
+
+    def lives(self, folder: Folder) -> bool:
+        """Anything of the command, or, for a moment, a wrapper that has not said who it is."""
+        return bool(self.groups(folder)) or not self._is_over(folder)
 
     def groups(self, folder: Folder) -> set[int]:
         """What lives of the command; nothing when its pid means somebody else by now."""

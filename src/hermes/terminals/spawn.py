@@ -1,14 +1,20 @@
 """The one place of tools and terminals where a process begins; a box is asked for before this."""
 
+import contextlib
+import socket
 import subprocess
+import threading
 from collections.abc import Mapping, Sequence
 
 from msgspec import Struct
 
 from hermes.core.errors import ToolFailed
+from hermes.terminals.environment import PATH_DEFAULT
+from hermes.terminals.wrapper import LAUNCHER, Order, received, sent
 
 ASK_S_MAX = 10.0
 ANSWER_CHARS_MAX = 10_000
+END_S_MAX = 5.0
 
 
 class Answer(Struct, frozen=True):
@@ -18,23 +24,78 @@ class Answer(Struct, frozen=True):
     text: str
 
 
-def detached(arguments: Sequence[str], *, workdir: str, environment: Mapping[str, str]) -> int:
-    """Begin a program in a session of its own, without our files; returns its pid."""
+class Launcher:
+    """Begins commands, each in a wrapper; for the threads that start them, one at a time.
+
+    The launcher's process is started by the first command. Where it is gone, because it was idle
+    or was killed, the next order starts it anew and is said again: an id is begun once, however
+    often it is ordered.
+    """
+
+    def __init__(self, program: Sequence[str] = LAUNCHER) -> None:
+        self._program = program
+        self._line: socket.socket | None = None
+        self._process: subprocess.Popen[bytes] | None = None
+        self._ordering = threading.Lock()
+
+    def begin(self, order: Order) -> bytes:
+        """See `begun` of the wrapper. Raises ToolFailed when no launcher can be had."""
+        try:
+            text = order.text()
+        except ValueError as refused:
+            raise ToolFailed(f"The command could not be started: {refused}.") from refused
+        with self._ordering:
+            answer = None if self._line is None else _answered(self._line, text)
+            if answer is None:
+                self._end()
+                answer = _answered(self._start(), text)
+        if answer is None:
+            raise ToolFailed("The command could not be started: its launcher has ended.")
+        return answer
+
+    def close(self) -> None:
+        with self._ordering:
+            self._end()
+
+    def _start(self) -> socket.socket:
+        self._line, theirs = socket.socketpair()
+        with theirs:
+            self._process = _companion(self._program, theirs.fileno())
+        return self._line
+
+    def _end(self) -> None:
+        if self._line is not None:
+            self._line.close()
+            self._line = None
+        if self._process is not None:
+            with contextlib.suppress(subprocess.TimeoutExpired):
+                self._process.wait(END_S_MAX)
+            self._process = None
+
+
+def _answered(line: socket.socket, text: bytes) -> bytes | None:
+    """None when the launcher is gone."""
     try:
-        child = subprocess.Popen(
-            arguments,
+        sent(line, text)
+        return received(line)
+    except OSError:
+        return None
+
+
+def _companion(arguments: Sequence[str], line: int) -> "subprocess.Popen[bytes]":
+    """Begin a program of ours that is told the number of an open file by which we talk to it."""
+    try:
+        return subprocess.Popen(
+            [*arguments, str(line)],
             stdin=subprocess.DEVNULL,
             stdout=subprocess.DEVNULL,
             stderr=subprocess.DEVNULL,
-            cwd=workdir,
-            env=environment,
-            close_fds=True,
+            env={"PATH": PATH_DEFAULT},  # nothing of ours: boxes are built from its memory
+            pass_fds=[line],
             start_new_session=True,
         )
-    except (OSError, ValueError) as refused:
+    except OSError as refused:
         raise ToolFailed(f"The command could not be started: {refused}.") from refused
-    child.returncode = 0  # the reaper waits for it by its pid; Popen need not mind it
-    return child.pid
 
 
 def asked(arguments: Sequence[str], environment: Mapping[str, str] | None = None) -> Answer:

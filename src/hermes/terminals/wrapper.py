@@ -1,80 +1,302 @@
-"""The small shell program around each command: it begins it once and leaves what is worth knowing.
+"""The small program around each command: it begins it once and leaves what is worth knowing.
 
-The wrapper stands outside the command (and outside a box, which is a prefix of `"$@"`), so the
-command cannot forge its status. In the call's directory it finds `pipe` and perhaps `stdin`, both
-FIFOs, and leaves
+One process, the launcher, has this code in memory and forks a wrapper for every command, so that
+no interpreter has to start. It ends with the gateway that started it, or when nothing was launched
+for a while; its wrappers do not.
 
-- `begun`    who runs it: pid and start time. Made with O_EXCL (`set -C`), so of all wrappers and
-             seekers of one call exactly one gets it; the last line, a dot, says it is whole;
-- `output`   what the command wrote, as it wrote it, up to the limit: the collector, and it alone,
-             may make no larger file (`ulimit -f`); past that it is gone and the command meets a
-             closed pipe. The bound holds while no gateway is alive, and other files are free;
-- `drained`  the collector has seen the end of the output;
-- `status`   the exit status, flushed and then renamed into place.
+A wrapper stands outside the command and outside its box, so the command cannot forge its status.
+In the call's folder it may find `stdin`, a FIFO, and it leaves
 
-It catches the signals that end a group (catches, not ignores: the command gets the defaults back),
-so that a polite end still leaves a status. Nothing here expands a word that came from a model.
+- `begun`    who runs it: pid and start time. Made with O_EXCL, so of all wrappers and seekers of
+             one call exactly one gets it; the last line, a dot, says it is whole;
+- `output`   what the command wrote, as it wrote it, up to the limit; past that the command meets a
+             closed pipe. The bound holds while no gateway is alive;
+- `status`   the exit status, renamed into place when it is whole; a second line, a dot, says that
+             the end of the output has been seen;
+- `drained`  says the same where the end came later: a daemon held the pipe.
+
+A command that is silent leaves no `output`: on a busy disk a new file costs more than a process.
+
+It catches the signals that end a group, so that a polite end still leaves a status. Only the
+standard library (program.py), and little of it: what a forked process touches is copied.
 """
 
-import shlex
-from collections.abc import Sequence
+import gc
+import os
+import select
+import signal
+import socket
+import struct
+import sys
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import NamedTuple, NoReturn
 
-ULIMIT_BLOCK = 512
+from hermes.terminals.program import program
+from hermes.terminals.sandbox.enter import PROGRAM, become, hear, outside
 
-WRAPPER = r"""
-d=$1 limit=$2 groups=$3 mask=$(umask)
-shift 3
-umask 077
-trap : HUP INT TERM
-{ read -r start </proc/$$/stat; } 2>/dev/null || start=$(ps -o lstart= -p $$)
-if [ -p "$d/stdin" ]; then exec 4<>"$d/stdin"; fi
-set -C
-printf '%s\n%s\n.\n' "$$" "$start" >"$d/begun" || exit 0
-set +C
-join() {
-  umask "$mask"
-  IFS=:
-  for group in $groups; do echo 0 >"$group/cgroup.procs" || exit 125; done
-  unset IFS
-}
-{ trap '' HUP INT TERM; ulimit -f "$limit"; cat >"$d/output"; : >"$d/drained"; } <"$d/pipe" 4<&- &
-if [ -p "$d/stdin" ]; then
-  (join; exec "$@") <"$d/stdin" >"$d/pipe" 2>&1 4<&-
-else
-  (join; exec "$@") </dev/null >"$d/pipe" 2>&1
-fi
-code=$?
-trap '' HUP INT TERM
-printf '%s\n' "$code" >"$d/status.new"
-sync "$d/status.new" 2>/dev/null
-mv "$d/status.new" "$d/status"
-"""
+LAUNCHER = program(__name__)
+IDLE_S = 60
+BEGIN_S_MAX = 10
+PIECE = 65_536
+LENGTH = struct.Struct("!I")
+SETTLE_MAX = 16  # pieces: the most that a pipe holds
+FILES_MAX = 64  # more than the launcher ever opens
+CANNOT_RUN = 127
+END_MARK = "."
+BEGUN, TAKEN, GONE, LATE = b"begun", b"taken", b"gone", b"late"
 
 
-def kept_bytes(bytes_max: int) -> int:
-    """How much output is kept exactly: a shell limits files in blocks."""
-    return bytes_max // ULIMIT_BLOCK * ULIMIT_BLOCK
+class Order(NamedTuple):
+    """One command, as the gateway wants it run."""
+
+    folder: str
+    workdir: str
+    output_bytes: int
+    stdin: bool  # it can be written to later
+    groups: Sequence[str]  # control groups to join
+    environment: Mapping[str, str]
+    arguments: Sequence[str]
+
+    def text(self) -> bytes:
+        """Raises ValueError for what no program can be given."""
+        parts = (self.groups, [f"{name}={value}" for name, value in self.environment.items()])
+        words = [self.folder, self.workdir, str(self.output_bytes), "stdin" if self.stdin else ""]
+        for part in (*parts, self.arguments):
+            words += [str(len(part)), *part]
+        if any("\0" in word for word in words):
+            raise ValueError("embedded null byte")
+        return "\0".join(words).encode("utf-8", "surrogateescape")
 
 
-def wrapped(
-    command: Sequence[str],
-    *,
-    directory: str,
-    bytes_max: int,
-    groups: Sequence[str] = (),
-    script: str = WRAPPER,
-) -> list[str]:
-    """The arguments that run this command under the wrapper, in these control groups."""
-    blocks = str(kept_bytes(bytes_max) // ULIMIT_BLOCK)
-    return ["sh", "-c", script, "hermes-call", directory, blocks, ":".join(groups), *command]
+def read_order(text: bytes) -> Order:
+    words = text.decode("utf-8", "surrogateescape").split("\0")
+    parts, at = [], 4
+    for _ in range(3):
+        size = int(words[at])
+        parts.append(words[at + 1 : at + 1 + size])
+        at += 1 + size
+    groups, environment, arguments = parts
+    pairs = (entry.partition("=") for entry in environment)
+    return Order(
+        folder=words[0],
+        workdir=words[1],
+        output_bytes=int(words[2]),
+        stdin=bool(words[3]),
+        groups=groups,
+        environment={name: value for name, _, value in pairs},
+        arguments=arguments,
+    )
 
 
-def shell_text(command: str, *, workdir_file: str, limits: str = "") -> str:
-    """The command for `bash -c`, so that its last working directory is written down.
+def main() -> None:
+    launcher(socket.socket(fileno=int(sys.argv[1])))
 
-    `eval` keeps line numbers and error messages those of the command itself. A command that sets
-    an EXIT trap of its own, or is killed, leaves no directory: the session's stays as it was.
-    """
-    note = f"pwd >{shlex.quote(workdir_file)}"
-    first = f"{limits}; " if limits else ""
-    return f"{first}trap {shlex.quote(note)} EXIT; eval {shlex.quote(command)}"
+
+# ── the launcher ────────────────────────────────────────────────────────────────────────────────
+
+
+def launcher(gateway: socket.socket) -> None:
+    """Forks a wrapper for each order, and answers how it began."""
+    gc.freeze()  # a fork copies what it touches, and a collector touches everything
+    gc.disable()
+    hear()
+    woken = _wakeup()
+    while (ready := select.select([gateway.fileno(), woken], [], [], IDLE_S)[0]) or _has_wrappers():
+        if woken in ready:
+            os.read(woken, PIECE)
+            _has_wrappers()
+        if gateway.fileno() in ready:
+            text = received(gateway)
+            if text is None:
+                return
+            sent(gateway, begun(gateway, read_order(text)))
+
+
+def _has_wrappers() -> bool:
+    """Those that have ended are reaped."""
+    try:
+        while os.waitpid(-1, os.WNOHANG)[0]:
+            pass
+    except ChildProcessError:
+        return False
+    return True
+
+
+def _wakeup() -> int:
+    """A file that can be read when a signal has come."""
+    woken, waker = os.pipe()
+    os.set_blocking(waker, False)
+    signal.set_wakeup_fd(waker, warn_on_full_buffer=False)
+    return woken
+
+
+def begun(gateway: socket.socket, order: Order) -> bytes:
+    """How it began: BEGUN, TAKEN when somebody else was faster, GONE when its wrapper died, LATE
+    when that is not known yet, or what went wrong."""
+    reader, writer = os.pipe()
+    if os.fork() == 0:
+        gateway.close()
+        os.close(reader)
+        wrap(order, writer)
+    os.close(writer)
+    ready, _, _ = select.select([reader], [], [], BEGIN_S_MAX)
+    said = (os.read(reader, PIECE) or GONE) if ready else LATE
+    os.close(reader)
+    return said
+
+
+def sent(line: socket.socket, text: bytes) -> None:
+    line.sendall(LENGTH.pack(len(text)) + text)
+
+
+def received(line: socket.socket) -> bytes | None:
+    """None when the other end is gone, whatever it had begun to say."""
+    length = _exactly(line, LENGTH.size)
+    return None if length is None else _exactly(line, LENGTH.unpack(length)[0])
+
+
+def _exactly(line: socket.socket, size: int) -> bytes | None:
+    content = bytearray()
+    while len(content) < size:
+        piece = line.recv(min(PIECE, size - len(content)))
+        if not piece:
+            return None
+        content += piece
+    return bytes(content)
+
+
+# ── a wrapper ───────────────────────────────────────────────────────────────────────────────────
+
+
+def wrap(order: Order, report: int) -> NoReturn:
+    """Begin the command, unless it was begun before, and stay with it to its end."""
+    try:
+        os.setsid()
+        if _began(order, report):
+            _stay(order)
+    finally:
+        os._exit(0)
+
+
+def _began(order: Order, report: int) -> bool:
+    try:
+        os.chdir(order.workdir)
+        gate = os.open(f"{order.folder}/begun", os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
+        os.write(gate, f"{os.getpid()}\n{_started()}\n{END_MARK}\n".encode())
+        os.close(gate)
+        said = BEGUN
+    except FileExistsError:
+        said = TAKEN
+    except OSError as refused:
+        said = str(refused).encode("utf-8", "replace")
+    os.write(report, said)
+    os.close(report)
+    return said == BEGUN
+
+
+def _started() -> str:
+    """The line that alive.py reads."""
+    try:
+        stat = os.open("/proc/self/stat", os.O_RDONLY)
+    except FileNotFoundError:
+        with os.popen(f"ps -o lstart= -p {os.getpid()}") as asked:  # noqa: S605 - a number
+            return asked.read().strip()
+    try:
+        return os.read(stat, PIECE).decode("utf-8", "replace").strip()
+    finally:
+        os.close(stat)
+
+
+def _stay(order: Order) -> None:
+    woken = _wakeup()
+    if order.stdin:
+        os.open(f"{order.folder}/stdin", os.O_RDWR)  # there is a writer as long as we live
+    reader, writer = os.pipe()
+    words = ["--", *order.arguments]
+    if tuple(order.arguments[: len(PROGRAM)]) == PROGRAM:  # what would be started is here
+        words = list(order.arguments[len(PROGRAM) :])
+    outside(words)
+    command = os.fork()
+    if command == 0:
+        _run(order, words, writer)
+    os.close(writer)
+    output = Output(order, reader)
+    while True:
+        ready, _, _ = select.select([woken, *output.files], [], [])
+        if reader in ready:
+            output.pour()
+        if woken in ready:
+            os.read(woken, PIECE)
+        ended, status = os.waitpid(command, os.WNOHANG)
+        if ended:
+            break
+    output.settle()
+    _leave(order.folder, os.waitstatus_to_exitcode(status), drained=not output.files)
+    if output.files and os.fork() == 0:  # a daemon that the command left may go on writing
+        while output.files:
+            output.pour()
+        os.close(_made(f"{order.folder}/drained"))
+
+
+class Output:
+    """What the command writes, on its way into the file."""
+
+    def __init__(self, order: Order, reader: int) -> None:
+        self.files = [reader]  # none once the end was seen
+        self._path = f"{order.folder}/output"
+        self._left = order.output_bytes
+        self._file = -1
+
+    def pour(self) -> None:
+        try:
+            piece = os.read(self.files[0], min(PIECE, self._left))
+            self._left -= len(piece)
+            over = not piece or not self._left
+            if piece and self._file < 0:
+                self._file = _made(self._path)
+            while piece:
+                piece = piece[os.write(self._file, piece) :]
+        except OSError:  # a disk without room ends the output
+            over = True
+        if over:
+            os.close(self.files.pop())
+
+    def settle(self) -> None:
+        """What was in the pipe when the command ended, and no more."""
+        for _ in range(SETTLE_MAX):
+            if not select.select(self.files, [], [], 0)[0]:
+                return
+            self.pour()
+
+
+def _leave(folder: str, code: int, *, drained: bool) -> None:
+    status = _made(f"{folder}/status.new")
+    note = f"{END_MARK}\n" if drained else ""
+    os.write(status, f"{code if code >= 0 else 128 - code}\n{note}".encode())
+    os.close(status)
+    Path(f"{folder}/status.new").rename(f"{folder}/status")
+
+
+def _made(path: str) -> int:
+    return os.open(path, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600)
+
+
+# ── the command ─────────────────────────────────────────────────────────────────────────────────
+
+
+def _run(order: Order, words: list[str], writer: int) -> NoReturn:
+    try:
+        source = f"{order.folder}/stdin" if order.stdin else os.devnull
+        os.dup2(os.open(source, os.O_RDONLY), 0)
+        os.dup2(writer, 1)
+        os.dup2(writer, 2)
+        os.closerange(3, FILES_MAX)
+        signal.set_wakeup_fd(-1)
+        for group in order.groups:
+            Path(f"{group}/cgroup.procs").write_text("0", "ascii")
+        become(words, order.environment)
+    except OSError as refused:
+        os.write(2, f"{refused}\n".encode("utf-8", "replace"))
+    finally:
+        os._exit(CANNOT_RUN)

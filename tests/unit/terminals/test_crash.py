@@ -1,6 +1,8 @@
-"""C24 with real kills: of the gateway around every write, and of the wrapper at every line."""
+"""C24 with real kills: of the gateway around every write, of the wrapper at every line."""
 
+import ast
 import asyncio
+import inspect
 import json
 import os
 import signal
@@ -14,14 +16,16 @@ from typing import Any
 import pytest
 
 from hermes.core.ids import CallId
+from hermes.terminals import wrapper
 from hermes.terminals.local import LocalTerminal
 from hermes.terminals.records import Folder
 from hermes.terminals.register import Limits
-from hermes.terminals.wrapper import WRAPPER
 from hermes.views.terminal import Ended, Launch, Lost, Running
+from tests.unit.terminals.launchers import dying_launcher, slow_launcher
 
 ROOT = Path(__file__).parents[3]
 CALL = CallId("turn-1")
+WRAPPING = ("wrap", "_began", "_stay", "pour", "settle", "_leave", "_made")
 Made = Callable[..., Launch]
 Life = Callable[..., int]
 SOAK = os.environ.get("HERMES_SOAK") == "1"
@@ -117,8 +121,7 @@ def test_c24_a_stopped_stale_gateway_cannot_begin_what_was_begun_for_it(
     """Two gateways hold the same call; the first one's wrapper comes to the gate last."""
 
     async def both() -> None:
-        slow = WRAPPER.replace("set -C", "sleep 0.5; set -C")
-        stale = LocalTerminal(calls, environ=os.environ, script=slow)
+        stale = LocalTerminal(calls, environ=os.environ, launcher=slow_launcher(0.5))
         fresh = LocalTerminal(calls, environ=os.environ)
         late = asyncio.create_task(stale.launch(launch("echo once >> ran")))
         await asyncio.sleep(0.1)
@@ -134,38 +137,35 @@ def test_c24_a_stopped_stale_gateway_cannot_begin_what_was_begun_for_it(
     assert runs(tmp_path) == 1
 
 
-def wrappers_killed_at_each_statement() -> list[tuple[int, str]]:
-    """The wrapper with `kill -9 $$` in front of each line where the shell takes one."""
-    lines = WRAPPER.strip().split("\n")
-    variants = []
-    for at in range(len(lines) + 1):
-        text = "\n".join([*lines[:at], "kill -9 $$", *lines[at:]])
-        checked = subprocess.run(["sh", "-n", "-c", text], capture_output=True, check=False)
-        if checked.returncode == 0:
-            variants.append((at, text))
-    return variants
+def lines_of_a_wrapper() -> list[tuple[str, int]]:
+    """Every statement that a wrapper may be killed in front of, and its function."""
+    found = []
+    for node in ast.walk(ast.parse(inspect.getsource(wrapper))):
+        if isinstance(node, ast.FunctionDef) and node.name in WRAPPING:
+            inside = {each.lineno for each in ast.walk(node) if isinstance(each, ast.stmt)}
+            found += [(node.name, line) for line in sorted(inside - {node.lineno})]
+    return found
 
 
-@pytest.mark.parametrize(("at", "script"), wrappers_killed_at_each_statement())
+@pytest.mark.parametrize(("function", "line"), lines_of_a_wrapper())
 async def test_c24_a_killed_wrapper_leaves_the_truth(
-    calls: Path, launch: Made, tmp_path: Path, at: int, script: str
+    calls: Path, launch: Made, tmp_path: Path, function: str, line: int
 ) -> None:
-    lines = WRAPPER.strip().split("\n")
-    gate = next(n for n, line in enumerate(lines) if "begun" in line)
-    status = next(n for n, line in enumerate(lines) if line.startswith("mv "))
+    text = inspect.getsource(wrapper).splitlines()
+    gate = next(at for at, each in enumerate(text, 1) if "O_EXCL, 0o600" in each)
     limits = Limits(grace_s=0.3)
-    first = LocalTerminal(calls, environ=os.environ, limits=limits, script=script)
+    first = LocalTerminal(calls, environ=os.environ, limits=limits, launcher=dying_launcher(line))
     await first.launch(launch("echo once >> ran", timeout_s=0.6))
     seen = await first.wait(CALL, 10)
     await first.close()
-    if at <= gate:
-        assert (seen.state, runs(tmp_path)) == (Ended(None, "unstarted"), 0)
-    elif at > status:
-        assert (seen.state, runs(tmp_path)) == (Ended(0), 1)
+    if seen.state == Ended(None, "unstarted"):
+        assert function == "wrap" or line <= gate
+        assert runs(tmp_path) == 0
     elif seen.state == Ended(0):
-        assert runs(tmp_path) == 1, "this line belongs to commands of the other kind"
+        assert runs(tmp_path) == 1, "killed late, or never: the line belongs to another case"
     else:
         assert seen.state in (Lost(), Ended(None, "timeout"))
+        assert function != "_began" or line > gate
         assert runs(tmp_path) <= 1
     second = LocalTerminal(calls, environ=os.environ, limits=limits)
     again = await second.launch(launch("echo once >> ran"))

@@ -16,13 +16,12 @@ from hermes.core.errors import ToolFailed
 from hermes.core.ids import CallId
 from hermes.terminals.alive import LinuxProcesses
 from hermes.terminals.local import LocalTerminal
-from hermes.terminals.reaper import Reaper
 from hermes.terminals.records import Begun, Folder, folders
 from hermes.terminals.register import Limits
 from hermes.terminals.sandbox.choice import Refusing
-from hermes.terminals.wrapper import WRAPPER
 from hermes.views.sandbox import Box, Guard, Wish
 from hermes.views.terminal import Ended, Launch, Pending, Running
+from tests.unit.terminals.launchers import slow_launcher
 
 CALL = CallId("turn-1")
 Made = Callable[..., Launch]
@@ -178,8 +177,7 @@ async def test_a_launch_that_is_cancelled_and_then_stopped_has_no_effect(
 async def test_stopped_before_it_began_it_never_begins(
     calls: Path, launch: Made, tmp_path: Path
 ) -> None:
-    slow = WRAPPER.replace("set -C", "sleep 0.4; set -C")
-    terminal = LocalTerminal(calls, environ=os.environ, script=slow)
+    terminal = LocalTerminal(calls, environ=os.environ, launcher=slow_launcher(0.4))
     launching = asyncio.create_task(terminal.launch(launch("echo ran > ran")))
     await asyncio.sleep(0.2)
     seen = await terminal.look(CALL)
@@ -354,7 +352,7 @@ async def test_sweeping_leaves_a_running_command(
 
 
 async def test_without_pidfd_waiting_asks_again_and_again(calls: Path, launch: Made) -> None:
-    terminal = LocalTerminal(calls, environ=os.environ, reaper=Reaper(lambda _pid: None))
+    terminal = LocalTerminal(calls, environ=os.environ, pidfds=lambda _pid: None)
     state, text = await ended(terminal, launch("sleep 0.1; echo done"))
     assert (state, text) == (Ended(0), "done\n")
     await ended(terminal, launch("true", call="next"))
@@ -378,5 +376,10 @@ def test_default_limits_are_those_that_the_documentation_gives() -> None:
 def test_no_other_module_of_tools_and_terminals_starts_a_process() -> None:
     package = Path(hermes.terminals.__file__).parents[1]
     starts = re.compile(r"\b(subprocess|pty)\b|\bos\.(exec|spawn|posix_spawn|system|popen|fork)")
-    files = [*package.glob("tools/*.py"), *package.glob("terminals/**/*.py")]
-    assert [f.name for f in files if starts.search(f.read_text("utf-8"))] == ["spawn.py"]
+    files = sorted([*package.glob("tools/*.py"), *package.glob("terminals/**/*.py")])
+    assert [f.name for f in files if starts.search(f.read_text("utf-8"))] == [
+        "enter.py",
+        "links.py",
+        "spawn.py",
+        "wrapper.py",
+    ]

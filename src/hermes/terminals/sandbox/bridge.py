@@ -1,7 +1,7 @@
 """The way from inside a box to the proxy: a port on the box's own loopback, and who listens there.
 
-Inside, a small program takes connections at that port and hands each on to the proxy's socket. The
-folder of the socket is what a box gets, not the socket: a new gateway makes a new one in it.
+A process in the box's network takes connections at that port and hands each on to the proxy's
+socket. The folder of the socket is what it gets, not the socket: a new gateway makes a new one.
 """
 
 from pathlib import Path
@@ -24,7 +24,7 @@ class Network(Struct, frozen=True, kw_only=True):
 
     hosts: tuple[str, ...]
     door: Path  # the folder in which the proxy has its socket
-    perl: str  # empty when there is none
+    sealed: bool = False  # this kernel can seal who listens
     lacks: str = ""  # why there cannot be one here
 
     @property
@@ -34,6 +34,11 @@ class Network(Struct, frozen=True, kw_only=True):
     def made_door(self) -> str:
         self.door.mkdir(mode=0o700, exist_ok=True)
         return str(self.door)
+
+
+def bridge_steps(*, sealed: bool) -> tuple[str, ...]:
+    """Opens the port; sealed, who listens there can reach no file."""
+    return ("bridge", str(PORT), "sealed" if sealed else "plain")
 
 
 def demanded(network: Network | None) -> Network:

@@ -6,22 +6,21 @@ detached command too, because the parent is its wrapper.
 """
 
 import os
-import platform
 from functools import cache
 from pathlib import Path
 
 from msgspec.structs import replace
 
 from hermes.terminals.environment import BOX_HOME, Environments
-from hermes.terminals.sandbox.bridge import PORT, Network, demanded, network_guard
-from hermes.terminals.sandbox.landlock import LAUNCHER
+from hermes.terminals.sandbox.bridge import Network, bridge_steps, demanded, network_guard
+from hermes.terminals.sandbox.enter import PROGRAM
+from hermes.terminals.sandbox.landlock import NEW_NET, NEW_USERS
 from hermes.terminals.sandbox.limits import Caps, Cgroups, limit_words, limits_guard
 from hermes.terminals.sandbox.places import SCRATCH, SHARED, Layout, Places, layout_of, outlasts
 from hermes.views.sandbox import Box, Guard, Wish
 
-DOOR, BRIDGE = "/run/hermes", "/run/bridge.pl"  # inside
 ALWAYS = (
-    *("--unshare-user", "--unshare-ipc", "--unshare-pid", "--unshare-net", "--unshare-uts"),
+    *("--unshare-user", "--unshare-ipc", "--unshare-pid", "--unshare-uts"),
     *("--disable-userns", "--cap-drop", "ALL", "--die-with-parent"),
     *("--proc", "/proc", "--dev", "/dev"),
 )
@@ -29,7 +28,8 @@ ALWAYS = (
 
 def words(layout: Layout, closed: tuple[str, ...], caps: Caps) -> list[str]:
     """The arguments of bwrap up to the command."""
-    said = [*ALWAYS, *system_words(layout.readable, closed, caps.scratch_bytes)]
+    said = [*ALWAYS, *([] if layout.door else ["--unshare-net"])]
+    said += [*system_words(layout.readable, closed, caps.scratch_bytes)]
     how = "--bind" if layout.workspace_changes else "--ro-bind"
     said += [how, layout.workspace, layout.workspace]
     covers = [path for path in layout.hidden if Path(path).is_dir()]
@@ -47,8 +47,6 @@ def words(layout: Layout, closed: tuple[str, ...], caps: Caps) -> list[str]:
         said += ["--bind", path, path]
     for path in layout.locked:
         said += ["--ro-bind", path, path]
-    if layout.door:
-        said += ["--ro-bind", layout.door, DOOR, "--ro-bind", str(LAUNCHER), BRIDGE]
     return [*said, "--remount-ro", "/", "--chdir", layout.workdir, "--"]
 
 
@@ -80,6 +78,14 @@ def _hidden(path: str) -> list[str]:
     return ["--ro-bind", "/dev/null", path]
 
 
+def _network_steps(network: Network, door: str) -> tuple[str, ...]:
+    """An empty network with a port that leads to the proxy; bubblewrap is then started in it."""
+    own = ["unshare", str(NEW_NET)]
+    if os.geteuid() != 0:
+        own = ["unshare", str(NEW_NET | NEW_USERS), "map", str(os.geteuid()), str(os.getegid())]
+    return (*own, "lo", "door", door, *bridge_steps(sealed=network.sealed), "--")
+
+
 class BubblewrapSandbox:
     """See the Sandbox port."""
 
@@ -108,16 +114,15 @@ class BubblewrapSandbox:
             return Box(environment=self._environments.host, limits=limits, groups=groups)
         layout = layout_of(self._places, wish)
         environment = self._environments.boxed
-        bridge: tuple[str, ...] = ()
+        network_first: tuple[str, ...] = ()
         if wish.profile == "net":
             network = demanded(self._network)
             layout = replace(layout, door=network.made_door())
             environment = {**environment, **network.environment}
-            opened = ("door", DOOR, "bridge", str(PORT), "plain")  # sealed by the box already
-            bridge = (network.perl, BRIDGE, platform.machine(), *opened, "--")
+            network_first = (*PROGRAM, *_network_steps(network, layout.door))
         said = words(layout, self._places.shared.closed, self._caps)
         return Box(
-            arguments=(self._program, *said, *bridge),
+            arguments=(*network_first, self._program, *said),
             environment=environment,
             limits=self._limits,
             groups=groups,

@@ -162,16 +162,14 @@ def _bubblewrap(ground: Ground, here: Machinery) -> Sandbox | str:
 
 
 def _landlock(ground: Ground, here: Machinery) -> Sandbox | str:
-    perl, machine, abi = here.which("perl"), platform.machine(), here.landlock()
+    machine, abi = platform.machine(), here.landlock()
     if abi < ABI_MIN:
         return f"Landlock is too old or missing (version {max(abi, 0)}, {ABI_MIN} is needed)"
-    if not perl:
-        return "Landlock needs perl, which is not installed"
     if machine not in TABLES:
         return f"Landlock is not prepared for {machine}"
     refused = ""
     for namespaces, own_users in ((True, os.geteuid() != 0), (True, True), (False, False)):
-        means = Means(perl=perl, machine=machine, namespaces=namespaces, own_users=own_users)
+        means = Means(machine=machine, namespaces=namespaces, own_users=own_users)
         lacks = "" if namespaces else "this machine lets nobody have a network of its own"
         box = LandlockSandbox(
             ground.places,
@@ -188,11 +186,7 @@ def _landlock(ground: Ground, here: Machinery) -> Sandbox | str:
 
 
 def _network(hosts: tuple[str, ...], home: Path, here: Machinery) -> Network:
-    perl = here.which("perl")
-    lacks = "" if perl else "perl is not installed"
-    if platform.machine() not in TABLES:
-        lacks = f"it is not prepared for {platform.machine()}"
-    return Network(hosts=hosts, door=home / FOLDER, perl=perl, lacks=lacks)
+    return Network(hosts=hosts, door=home / FOLDER, sealed=here.landlock() >= ABI_MIN)
 
 
 def _tried(sandbox: Sandbox, here: Machinery) -> str:

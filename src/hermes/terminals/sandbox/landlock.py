@@ -1,6 +1,6 @@
 """Landlock: the kernel judges every file that is opened.
 
-Around it namespaces, no capabilities and a filter of system calls; launch.pl does the steps that
+Around it namespaces, no capabilities and a filter of system calls; enter.py does the steps that
 are written here.
 
 With namespaces the whole tree of files is frozen as well (Landlock does not judge a change of
@@ -18,7 +18,8 @@ from msgspec.structs import replace
 
 from hermes.core.errors import ToolFailed
 from hermes.terminals.environment import BOX_HOME, Environments
-from hermes.terminals.sandbox.bridge import PORT, Network, demanded, network_guard
+from hermes.terminals.sandbox.bridge import Network, bridge_steps, demanded, network_guard
+from hermes.terminals.sandbox.enter import PROGRAM
 from hermes.terminals.sandbox.limits import Caps, Cgroups, limit_words, limits_guard
 from hermes.terminals.sandbox.places import (
     DEVICES,
@@ -33,7 +34,6 @@ from hermes.terminals.sandbox.places import (
 from hermes.terminals.sandbox.seccomp import INET, INET6, NETLINK, Machine, seccomp_filter
 from hermes.views.sandbox import Box, Guard, Wish
 
-LAUNCHER = Path(__file__).with_name("launch.pl")
 ABI_MIN = 6  # from here on signals and abstract sockets are judged too
 RUN, WRITE, READ, LIST = 1 << 0, 1 << 1, 1 << 2, 1 << 3
 CUT = 1 << 14
@@ -44,21 +44,19 @@ CHANGE = (1 << 16) - 1 & ~MAKE_DEVICES & ~ON_DEVICES
 OF_FILES = RUN | WRITE | READ | CUT | ON_DEVICES
 NEW_USERS, NEW_MOUNTS, NEW_IPC = 0x10000000, 0x20000, 0x8000000
 NEW_PIDS, NEW_NET = 0x20000000, 0x40000000
-NAMESPACES = NEW_MOUNTS | NEW_IPC | NEW_PIDS | NEW_NET
 
 
 class Means(Struct, frozen=True, kw_only=True):
     """What this machine allows, found by trying."""
 
-    perl: str
     machine: Machine
     namespaces: bool
     own_users: bool  # namespaces only inside one of users: we are not root
 
 
 def steps(layout: Layout, shared: Shown, means: Means, caps: Caps) -> list[str]:
-    """What launch.pl does, in order."""
-    done: list[str] = [means.machine]
+    """What enter.py does, in order."""
+    done: list[str] = []
     if means.namespaces:
         done += _namespaces(layout, shared, means, caps)
     elif layout.hidden:
@@ -74,6 +72,7 @@ def steps(layout: Layout, shared: Shown, means: Means, caps: Caps) -> list[str]:
     for path in layout.shown if means.namespaces else _uncovered(layout):
         done += _allow(LOOK, path)
     done += system_rules(layout.readable, shared, means)
+    done += ["split"] if means.namespaces else []
     return [*done, "bare", "seal", "filter", filter_words(means), "--"]
 
 
@@ -99,11 +98,11 @@ def filter_words(means: Means) -> str:
 
 
 def _namespaces(layout: Layout, shared: Shown, means: Means, caps: Caps) -> list[str]:
-    flags = NAMESPACES | (NEW_USERS if means.own_users else 0)
-    done = ["unshare", str(flags)]
+    done = ["unshare", str(NEW_PIDS)]
     if means.own_users:
-        done += ["map", str(os.geteuid()), str(os.getegid())]
-    done += ["init", "private", "take", layout.workspace]
+        done = ["unshare", str(NEW_PIDS | NEW_USERS), "map", str(os.geteuid()), str(os.getegid())]
+    done += ["init", "unshare", str(NEW_MOUNTS | NEW_IPC | NEW_NET)]
+    done += ["private", "take", layout.workspace]
     if layout.note:
         done += ["take", layout.note]
     done += ["freeze", "/"]
@@ -132,7 +131,7 @@ def _namespaces(layout: Layout, shared: Shown, means: Means, caps: Caps) -> list
     for path in layout.locked:
         done += ["lock", path]
     done += ["folder", BOX_HOME, "proc", "lo"]
-    return [*done, "bridge", str(PORT), "sealed"] if layout.door else done
+    return [*done, *bridge_steps(sealed=True)] if layout.door else done
 
 
 def _uncovered(layout: Layout) -> list[str]:
@@ -196,7 +195,7 @@ class LandlockSandbox:
             environment = {**environment, **network.environment}
         entered = steps(layout, self._places.shared, self._means, self._caps)
         return Box(
-            arguments=(self._means.perl, str(LAUNCHER), *entered),
+            arguments=(*PROGRAM, *entered),
             environment=environment,
             limits=self._limits,
             groups=groups,

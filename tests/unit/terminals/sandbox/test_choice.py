@@ -55,12 +55,12 @@ def wish(tmp_path: Path, profile: str = "write") -> Wish:
 
 
 def test_bubblewrap_comes_first(tmp_path: Path) -> None:
-    assert isinstance(found(tmp_path, Machine("bwrap", "perl")), BubblewrapSandbox)
+    assert isinstance(found(tmp_path, Machine("bwrap")), BubblewrapSandbox)
 
 
 def test_landlock_stands_in_where_bubblewrap_is_missing_or_forbidden(tmp_path: Path) -> None:
-    assert isinstance(found(tmp_path, Machine("perl")), LandlockSandbox)
-    forbidden = Machine("bwrap", "perl", works=["launch.pl"])
+    assert isinstance(found(tmp_path, Machine()), LandlockSandbox)
+    forbidden = Machine("bwrap", works=["hermes.terminals.sandbox.enter"])
     assert isinstance(found(tmp_path, forbidden), LandlockSandbox)
     assert "bwrap" in forbidden.tried[0]
 
@@ -70,7 +70,7 @@ def test_landlock_does_without_namespaces_where_they_are_forbidden(tmp_path: Pat
         def trying(self, arguments: Sequence[str], environment: Mapping[str, str]) -> Answer:
             return Answer(125, "no") if "unshare" in arguments else INSIDE
 
-    box = found(tmp_path, Closed("perl"))
+    box = found(tmp_path, Closed())
     assert isinstance(box, LandlockSandbox)
     guards = {guard.name: guard for guard in box.probe()}
     assert guards["network"].by == "no sockets"
@@ -80,10 +80,9 @@ def test_landlock_does_without_namespaces_where_they_are_forbidden(tmp_path: Pat
 @pytest.mark.parametrize(
     ("machine", "reason"),
     [
-        (Machine(), "perl"),
-        (Machine("perl", abi=-1), "Landlock is too old or missing"),
-        (Machine("perl", abi=5), "version 5"),
-        (Machine("perl", "bwrap", works=["nothing works"]), "not allowed"),
+        (Machine(abi=-1), "Landlock is too old or missing"),
+        (Machine(abi=5), "version 5"),
+        (Machine("bwrap", works=["nothing works"]), "not allowed"),
     ],
 )
 def test_sbx_06_a_missing_sandbox_refuses_and_says_why(
@@ -100,7 +99,7 @@ def test_sbx_06_a_missing_sandbox_refuses_and_says_why(
 
 
 def test_none_is_an_explicit_choice_and_keeps_the_limits(tmp_path: Path) -> None:
-    machine = Machine("bwrap", "perl")
+    machine = Machine("bwrap")
     box = found(tmp_path, machine, "none")
     assert isinstance(box, Unboxed)
     assert machine.tried == []
@@ -112,7 +111,7 @@ def test_none_is_an_explicit_choice_and_keeps_the_limits(tmp_path: Path) -> None
 
 
 def test_the_host_profile_has_limits_but_no_box(tmp_path: Path) -> None:
-    for machine in (Machine("bwrap"), Machine("perl")):
+    for machine in (Machine("bwrap"), Machine()):
         made = found(tmp_path, machine).box(wish(tmp_path, "host"))
         assert made.arguments == ()
         assert made.limits
@@ -121,7 +120,7 @@ def test_the_host_profile_has_limits_but_no_box(tmp_path: Path) -> None:
 
 
 def test_sec_03_the_environment_in_a_box_names_nothing_of_this_person(tmp_path: Path) -> None:
-    made = found(tmp_path, Machine("perl")).box(wish(tmp_path))
+    made = found(tmp_path, Machine()).box(wish(tmp_path))
     assert made.environment == {
         "PATH": "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin",
         "HOME": "/tmp/home",

@@ -60,7 +60,7 @@ def test_our_home_inside_the_workspace_is_hidden(tmp_path: Path) -> None:
 
 def test_where_nothing_can_be_hidden_such_a_workspace_is_refused(tmp_path: Path) -> None:
     shown = layout_of(places(tmp_path, tmp_path / "home"), wish(tmp_path))
-    plain = Means(perl="perl", machine="x86_64", namespaces=False, own_users=False)
+    plain = Means(machine="x86_64", namespaces=False, own_users=False)
     with pytest.raises(ToolFailed, match=r"set terminal\.workdir"):
         steps(shown, NOTHING, plain, Caps())
 
