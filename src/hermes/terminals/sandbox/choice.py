@@ -3,11 +3,14 @@
 A trial is a real box around a real program. What cannot be built is refused, never left out.
 """
 
+import contextlib
 import ctypes
 import os
 import platform
 import shutil
+import tempfile
 from collections.abc import Callable, Mapping, Sequence
+from functools import partial
 from pathlib import Path
 from typing import Literal
 
@@ -149,16 +152,19 @@ def _bubblewrap(ground: Ground, here: Machinery) -> Sandbox | str:
     program = here.which("bwrap")
     if not program:
         return "bubblewrap is not installed"
-    box = BubblewrapSandbox(
-        ground.places,
-        program,
-        environments=ground.seen,
-        caps=ground.caps,
-        cgroups=ground.cgroups,
-        network=ground.network,
-    )
-    refused = _tried(box, here)
-    return f"bubblewrap does not work here: {refused}" if refused else box
+
+    def made(places: Places) -> Sandbox:
+        return BubblewrapSandbox(
+            places,
+            program,
+            environments=ground.seen,
+            caps=ground.caps,
+            cgroups=ground.cgroups,
+            network=ground.network,
+        )
+
+    refused = _tried(made, ground.places, here)
+    return f"bubblewrap does not work here: {refused}" if refused else made(ground.places)
 
 
 def _landlock(ground: Ground, here: Machinery) -> Sandbox | str:
@@ -170,32 +176,41 @@ def _landlock(ground: Ground, here: Machinery) -> Sandbox | str:
     refused = ""
     for namespaces, own_users in ((True, os.geteuid() != 0), (True, True), (False, False)):
         means = Means(machine=machine, namespaces=namespaces, own_users=own_users)
-        lacks = "" if namespaces else "this machine lets nobody have a network of its own"
-        box = LandlockSandbox(
-            ground.places,
-            means,
-            environments=ground.seen,
-            caps=ground.caps,
-            cgroups=ground.cgroups,
-            network=replace(ground.network, lacks=ground.network.lacks or lacks),
-        )
-        refused = _tried(box, here)
+        made = partial(_landlock_box, ground, means)
+        refused = _tried(made, ground.places, here)
         if not refused:
-            return box
+            return made(ground.places)
     return f"Landlock does not work here: {refused}"
+
+
+def _landlock_box(ground: Ground, means: Means, places: Places) -> Sandbox:
+    lacks = "" if means.namespaces else "this machine lets nobody have a network of its own"
+    return LandlockSandbox(
+        places,
+        means,
+        environments=ground.seen,
+        caps=ground.caps,
+        cgroups=ground.cgroups,
+        network=replace(ground.network, lacks=lacks),
+    )
 
 
 def _network(hosts: tuple[str, ...], home: Path, here: Machinery) -> Network:
     return Network(hosts=hosts, door=home / FOLDER, sealed=here.landlock() >= ABI_MIN)
 
 
-def _tried(sandbox: Sandbox, here: Machinery) -> str:
-    """Empty when a program ran inside; otherwise what was said instead."""
-    try:
-        box = sandbox.box(Wish(profile="read", call="trial", workdir="/usr"))
-    except ToolFailed as refused:
-        return str(refused)
-    answer = here.trial(box.around(TRIAL), box.environment)
+def _tried(made: Callable[[Places], Sandbox], places: Places, here: Machinery) -> str:
+    """Empty when a program ran inside; otherwise what was said instead. A workspace that is not
+    there yet says nothing about this machine: another folder stands in for it."""
+    with contextlib.ExitStack() as after:
+        if not places.workspace.is_dir():
+            stand_in = after.enter_context(tempfile.TemporaryDirectory(prefix="hermes-"))
+            places = replace(places, workspace=Path(stand_in).resolve())
+        try:
+            box = made(places).box(Wish(profile="read", call="trial", workdir="/usr"))
+        except ToolFailed as refused:
+            return str(refused)
+        answer = here.trial(box.around(TRIAL), box.environment)
     return "" if answer == Answer(0, "inside\n") else answer.text.strip() or str(answer.code)
 
 

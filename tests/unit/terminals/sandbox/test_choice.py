@@ -98,6 +98,16 @@ def test_sbx_06_a_missing_sandbox_refuses_and_says_why(
     assert not any(guard.active for guard in box.probe())
 
 
+def test_a_workspace_that_is_not_there_yet_makes_no_box_weaker(tmp_path: Path) -> None:
+    """The real machine is asked: what it can build does not depend on a folder of ours."""
+    workspace, home = tmp_path / "work", tmp_path / "home"
+    before = find_sandbox("auto", workspace=workspace, home=home, environ=ENVIRON).probe()
+    assert not workspace.exists(), "looking leaves nothing behind"
+    workspace.mkdir()
+    after = find_sandbox("auto", workspace=workspace, home=home, environ=ENVIRON).probe()
+    assert before == after
+
+
 def test_none_is_an_explicit_choice_and_keeps_the_limits(tmp_path: Path) -> None:
     machine = Machine("bwrap")
     box = found(tmp_path, machine, "none")
