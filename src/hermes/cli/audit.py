@@ -115,13 +115,15 @@ def _cells(row: Sealed, now: float) -> tuple[str, ...]:
     who += [f"by {body['by']}"] if "by" in body else []
     call = " ".join(str(body[name]) for name in ("tool", "arguments") if name in body)
     more = [call] if call else []
-    more += [f"{name}={_short(value)}" for name, value in body.items() if name not in APART]
+    more += [f"{name}={_short(name, value)}" for name, value in body.items() if name not in APART]
     session = called(SessionKey(str(body["session"]))) if "session" in body else ""
     cells = (stamp(row.entry.at, now), row.entry.kind, " ".join(who), session, "  ".join(more))
     return tuple(shown(cell) for cell in cells)
 
 
-def _short(value: object) -> str:
+def _short(name: str, value: object) -> str:
+    if name.endswith("_at") and isinstance(value, int | float):
+        return iso(value) or ""
     text = value if isinstance(value, str) else msgspec.json.encode(value).decode()
     return text if len(text) <= CELL_CHARS_MAX else f"{text[: CELL_CHARS_MAX - 1]}…"
 

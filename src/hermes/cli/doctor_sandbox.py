@@ -5,7 +5,6 @@ from pathlib import Path
 
 from hermes.platforms import sandbox_of
 from hermes.settings import Settings
-from hermes.views.sandbox import Guard
 
 INSTALL = "apt install bubblewrap   (or your system's way to install it)"
 
@@ -22,8 +21,6 @@ def sandbox_findings(
         why = "; ".join(guard.by for guard in guards)
         yield f"commands are refused: {why}", False, INSTALL
         return
-    yield from ((_told(guard), True, "") for guard in guards)
-
-
-def _told(guard: Guard) -> str:
-    return f"{guard.name}: {guard.by}" if guard.active else f"{guard.name}: not guarded here"
+    yield from ((f"{guard.name}: {guard.by}", True, "") for guard in guards if guard.active)
+    if missing := ", ".join(guard.name for guard in guards if not guard.active):
+        yield f"not guarded here: {missing}", True, ""

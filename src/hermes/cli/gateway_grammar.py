@@ -31,7 +31,9 @@ def _stop(parser: ArgumentParser) -> None:
 
 def _send(parser: ArgumentParser) -> None:
     parser.add_argument("target", help="home, PLATFORM, PLATFORM:CHAT[:THREAD] or PLATFORM:NAME")
-    parser.add_argument("text", nargs="*", help="what to say; - or nothing reads standard input")
+    parser.add_argument(
+        "text", nargs="*", default=[], help="what to say; - or nothing reads standard input"
+    )
     parser.add_argument("--file", action="append", default=[], help="a file to send along")
     _json(parser)
 

@@ -99,7 +99,7 @@ def _questions(parser: ArgumentParser) -> None:
 def _answer(parser: ArgumentParser) -> None:
     parser.add_argument("id", metavar="ID", help="its id, or the beginning of it")
     parser.add_argument("answer", choices=("approve", "deny", "always"), help="your word")
-    parser.add_argument("reason", nargs="*", help="why not; the model is told")
+    parser.add_argument("reason", nargs="*", default=[], help="why not; the model is told")
     _json(parser)
 
 

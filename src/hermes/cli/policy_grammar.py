@@ -10,7 +10,9 @@ class Check(Shown):
 
 
 def _check(parser: ArgumentParser) -> None:
-    parser.add_argument("commands", nargs="*", metavar="COMMAND", help="a shell command, in quotes")
+    parser.add_argument(
+        "commands", nargs="*", default=[], metavar="COMMAND", help="a shell command, in quotes"
+    )
     parser.add_argument("--json", action="store_true", help="print one JSON document for each")
 
 
