@@ -18,13 +18,13 @@ from collections.abc import Callable
 from pathlib import Path
 
 from hermes.terminals.environment import environments
+from hermes.terminals.orders import BEGUN, Order
 from hermes.terminals.sandbox.bubblewrap import BubblewrapSandbox
 from hermes.terminals.sandbox.choice import Unboxed, this_machine
 from hermes.terminals.sandbox.landlock import LandlockSandbox, Means
 from hermes.terminals.sandbox.limits import Caps, Cgroups
 from hermes.terminals.sandbox.places import places_of
 from hermes.terminals.spawn import Launcher
-from hermes.terminals.wrapper import BEGUN, Order
 from hermes.views.sandbox import Sandbox, Wish
 
 TIMES_MAX = 6.0

@@ -12,10 +12,9 @@ import pytest
 
 from hermes.core.ids import CallId, SessionKey
 from hermes.terminals.local import LocalTerminal
+from hermes.terminals.program import ENTER, LAUNCHER
 from hermes.terminals.records import Begun, Folder
 from hermes.terminals.register import Limits
-from hermes.terminals.sandbox.enter import PROGRAM
-from hermes.terminals.wrapper import LAUNCHER
 from hermes.views.sandbox import Sandbox
 from hermes.views.terminal import Ended, Launch, Running
 from tests.attacks.victim import CANARY, Victim
@@ -162,7 +161,7 @@ async def test_sbx_07_a_box_is_entered_without_starting_an_interpreter(
     """The first process of the box is a fork of the launcher, so its words are the launcher's."""
     _, text = await ended(terminal, launch(victim, "tr '\\0' '\\n' </proc/1/cmdline"))
     assert tuple(text.splitlines()[: len(LAUNCHER)]) == LAUNCHER
-    assert PROGRAM[6] not in text
+    assert ENTER[6] not in text
 
 
 def environment_of(pid: int) -> bytes:

@@ -29,6 +29,8 @@ LAZY_IMPORTS_IN = {
     "src/hermes/costs.py",
     "src/hermes/cli/loaders.py",
     "src/hermes/cli/main.py",
+    "src/hermes/skills/fetch.py",
+    "src/hermes/tools/shell_syntax.py",
 }
 CATCHES_EVERYTHING = {"src/hermes/gateway/supervise.py"}
 REFLECTS_ON_FOREIGN_OBJECTS: set[str] = set()

@@ -1,7 +1,7 @@
 """The demo as a picture: valid XML, readable on a light and on a dark ground. Pure."""
 
 from collections.abc import Iterator
-from xml.sax.saxutils import escape
+from html import escape
 
 from hermes.cli.demo_story import LANES, Beat, Lane, Story
 

@@ -33,7 +33,6 @@ from hermes.settings import Settings, load, prepare
 
 STACKS = "stacks.log"
 FRAMES_MAX = 12
-GARBAGE_OBJECTS = 50_000  # before the youngest are looked through
 LOCK_TRIES, LOCK_PAUSE_S = 20, 0.05
 
 log = logging.getLogger("hermes.gateway")
@@ -98,7 +97,6 @@ def _settle_down() -> None:
     five percent."""
     gc.collect()
     gc.freeze()
-    gc.set_threshold(GARBAGE_OBJECTS)
 
 
 @contextmanager

@@ -1,5 +1,6 @@
 """From words to a command: finds it, loads only what it needs, and turns errors into a status."""
 
+import gc
 import os
 import sys
 import time
@@ -40,9 +41,12 @@ Run = Callable[[list[str]], int]
 STDIN_CHARS_MAX = 1_000_000
 HELP = ("-h", "--help")
 
+GARBAGE_OBJECTS = 50_000  # before the youngest are looked through: an import leaves no garbage
+
 
 def main(argv: list[str]) -> int:
     """Run one command line. Every failure that has a name becomes one line and a status."""
+    gc.set_threshold(GARBAGE_OBJECTS)
     if not _debugging():
         sys.excepthook = _unforeseen
     for stream in (sys.stdin, sys.stdout, sys.stderr):

@@ -17,10 +17,10 @@ from hermes.core.ids import CallId, SessionKey
 from hermes.terminals.alive import processes
 from hermes.terminals.ended import PidFds, exit_of, open_pidfd
 from hermes.terminals.environment import BOX_PATH, child_environment
+from hermes.terminals.orders import BEGUN, GONE, LATE, TAKEN, Order
 from hermes.terminals.records import Folder, Meta
 from hermes.terminals.register import Limits, Register
 from hermes.terminals.spawn import Launcher, printed
-from hermes.terminals.wrapper import BEGUN, GONE, LATE, TAKEN, Order
 from hermes.views.sandbox import Box, Profile, Sandbox, Wish
 from hermes.views.terminal import Ended, Launch, Lost, Pending, Running, Sighting
 

@@ -14,3 +14,7 @@ def program(module: str) -> tuple[str, ...]:
     """The arguments that run the `main` of this module; its own come behind them."""
     code = f"import sys; sys.path.append(sys.argv.pop(1)); from {module} import main; main()"
     return (sys.executable, "-I", "-S", "-X", "utf8", "-c", code, ROOT)
+
+
+LAUNCHER = program("hermes.terminals.wrapper")  # and the number of the file that it is talked to by
+ENTER = program("hermes.terminals.sandbox.enter")  # and the steps, `--`, the command

@@ -21,7 +21,7 @@ from msgspec import Struct
 from hermes.core.errors import ToolFailed
 from hermes.core.ids import CallId
 from hermes.terminals.alive import Processes
-from hermes.terminals.wrapper import END_MARK
+from hermes.terminals.orders import END_MARK
 from hermes.views.terminal import Cut, Ended, Launch, Lost, Pending, Running, State
 
 SAFE_NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,127}", re.ASCII)

@@ -10,7 +10,8 @@ from msgspec import Struct
 
 from hermes.core.errors import ToolFailed
 from hermes.terminals.environment import PATH_DEFAULT
-from hermes.terminals.wrapper import LAUNCHER, Order, received, sent
+from hermes.terminals.orders import Order, received, sent
+from hermes.terminals.program import LAUNCHER
 
 ASK_S_MAX = 10.0
 ANSWER_CHARS_MAX = 10_000

@@ -9,7 +9,6 @@ import re
 from collections.abc import Iterator
 from itertools import pairwise
 
-import tree_sitter_bash
 from tree_sitter import Language, Node, Parser
 
 from hermes.views.honest import is_deceptive
@@ -73,6 +72,8 @@ def text_of(node: Node) -> str:
 
 @functools.cache
 def _parser() -> Parser:
+    import tree_sitter_bash  # a megabyte that a gateway without commands does not need
+
     return Parser(Language(tree_sitter_bash.language()))
 
 

@@ -1,6 +1,6 @@
 """A sheet as SVG: text, valid XML, readable on a light and on a dark ground."""
 
-from xml.sax.saxutils import escape
+from html import escape
 
 from hermes.views.chart import Box, Sheet, Tone, Words
 

@@ -13,10 +13,9 @@ import pytest
 from hermes.core.errors import ToolFailed
 from hermes.core.ids import CallId
 from hermes.terminals.local import LocalTerminal
-from hermes.terminals.program import ROOT
-from hermes.terminals.sandbox.enter import PROGRAM
+from hermes.terminals.orders import BEGUN, TAKEN, Order, read_order
+from hermes.terminals.program import ENTER, LAUNCHER, ROOT
 from hermes.terminals.spawn import Launcher
-from hermes.terminals.wrapper import BEGUN, LAUNCHER, TAKEN, Order, read_order
 from hermes.views.terminal import Ended, Launch
 
 Made = Callable[..., Launch]
@@ -149,7 +148,7 @@ def test_its_programs_need_the_standard_library_alone(module: str) -> None:
 
 def test_the_launcher_knows_the_way_into_a_box_by_the_same_words() -> None:
     code = "import sys; sys.path.append(sys.argv[1])\n"
-    code += "from hermes.terminals.sandbox.enter import PROGRAM; print('|'.join(PROGRAM))"
+    code += "from hermes.terminals.program import ENTER; print('|'.join(ENTER))"
     words = [*LAUNCHER[:5], "-c", code, ROOT]
     said = subprocess.run(words, capture_output=True, text=True, check=True)
-    assert said.stdout == "|".join(PROGRAM) + "\n"
+    assert said.stdout == "|".join(ENTER) + "\n"

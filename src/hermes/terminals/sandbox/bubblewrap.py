@@ -12,8 +12,8 @@ from pathlib import Path
 from msgspec.structs import replace
 
 from hermes.terminals.environment import BOX_HOME, Environments
+from hermes.terminals.program import ENTER
 from hermes.terminals.sandbox.bridge import Network, bridge_steps, demanded, network_guard
-from hermes.terminals.sandbox.enter import PROGRAM
 from hermes.terminals.sandbox.landlock import NEW_NET, NEW_USERS
 from hermes.terminals.sandbox.limits import Caps, Cgroups, limit_words, limits_guard
 from hermes.terminals.sandbox.places import SCRATCH, SHARED, Layout, Places, layout_of, outlasts
@@ -119,7 +119,7 @@ class BubblewrapSandbox:
             network = demanded(self._network)
             layout = replace(layout, door=network.made_door())
             environment = {**environment, **network.environment}
-            network_first = (*PROGRAM, *_network_steps(network, layout.door))
+            network_first = (*ENTER, *_network_steps(network, layout.door))
         said = words(layout, self._places.shared.closed, self._caps)
         return Box(
             arguments=(*network_first, self._program, *said),

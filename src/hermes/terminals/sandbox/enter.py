@@ -18,11 +18,9 @@ from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import NoReturn
 
-from hermes.terminals.program import program
 from hermes.terminals.sandbox import kernel
 from hermes.terminals.sandbox.links import serve_links
 
-PROGRAM = program(__name__)
 FAILED = 125
 POLITE = (signal.SIGHUP, signal.SIGINT, signal.SIGTERM)
 LOOPBACK_UP = struct.pack("16sh22x", b"lo", 0x41)

@@ -18,8 +18,8 @@ from msgspec.structs import replace
 
 from hermes.core.errors import ToolFailed
 from hermes.terminals.environment import BOX_HOME, Environments
+from hermes.terminals.program import ENTER
 from hermes.terminals.sandbox.bridge import Network, bridge_steps, demanded, network_guard
-from hermes.terminals.sandbox.enter import PROGRAM
 from hermes.terminals.sandbox.limits import Caps, Cgroups, limit_words, limits_guard
 from hermes.terminals.sandbox.places import (
     DEVICES,
@@ -195,7 +195,7 @@ class LandlockSandbox:
             environment = {**environment, **network.environment}
         entered = steps(layout, self._places.shared, self._means, self._caps)
         return Box(
-            arguments=(*PROGRAM, *entered),
+            arguments=(*ENTER, *entered),
             environment=environment,
             limits=self._limits,
             groups=groups,

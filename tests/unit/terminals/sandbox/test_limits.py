@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from hermes.terminals.sandbox.enter import PROGRAM
+from hermes.terminals.program import ENTER
 from hermes.terminals.sandbox.limits import Caps, Cgroups, find_cgroups, limit_words
 from hermes.terminals.sandbox.seccomp import INET, TABLES, seccomp_filter
 from hermes.views.sandbox import Box
@@ -74,7 +74,7 @@ def test_what_is_around_a_program_limits_it_too(tmp_path: Path) -> None:
 def test_a_step_that_fails_runs_nothing(tmp_path: Path, steps: list[str]) -> None:
     ran = tmp_path / "ran"
     ended = subprocess.run(
-        [*PROGRAM, *steps, "--", "touch", str(ran)], capture_output=True, check=False
+        [*ENTER, *steps, "--", "touch", str(ran)], capture_output=True, check=False
     )
     assert ended.returncode == 125
     assert b"Nothing was run" in ended.stderr

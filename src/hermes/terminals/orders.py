@@ -1,0 +1,76 @@
+"""What the gateway and its launcher say to each other: orders, and how each began.
+
+Only the standard library: see program.py.
+"""
+
+import socket
+import struct
+from collections.abc import Mapping, Sequence
+from typing import NamedTuple
+
+PIECE = 65_536
+LENGTH = struct.Struct("!I")
+END_MARK = "."  # the last line of a file that is whole
+BEGUN, TAKEN, GONE, LATE = b"begun", b"taken", b"gone", b"late"
+
+
+class Order(NamedTuple):
+    """One command, as the gateway wants it run."""
+
+    folder: str
+    workdir: str
+    output_bytes: int
+    stdin: bool  # it can be written to later
+    groups: Sequence[str]  # control groups to join
+    environment: Mapping[str, str]
+    arguments: Sequence[str]
+
+    def text(self) -> bytes:
+        """Raises ValueError for what no program can be given."""
+        parts = (self.groups, [f"{name}={value}" for name, value in self.environment.items()])
+        words = [self.folder, self.workdir, str(self.output_bytes), "stdin" if self.stdin else ""]
+        for part in (*parts, self.arguments):
+            words += [str(len(part)), *part]
+        if any("\0" in word for word in words):
+            raise ValueError("embedded null byte")
+        return "\0".join(words).encode("utf-8", "surrogateescape")
+
+
+def read_order(text: bytes) -> Order:
+    words = text.decode("utf-8", "surrogateescape").split("\0")
+    parts, at = [], 4
+    for _ in range(3):
+        size = int(words[at])
+        parts.append(words[at + 1 : at + 1 + size])
+        at += 1 + size
+    groups, environment, arguments = parts
+    pairs = (entry.partition("=") for entry in environment)
+    return Order(
+        folder=words[0],
+        workdir=words[1],
+        output_bytes=int(words[2]),
+        stdin=bool(words[3]),
+        groups=groups,
+        environment={name: value for name, _, value in pairs},
+        arguments=arguments,
+    )
+
+
+def sent(line: socket.socket, text: bytes) -> None:
+    line.sendall(LENGTH.pack(len(text)) + text)
+
+
+def received(line: socket.socket) -> bytes | None:
+    """None when the other end is gone, whatever it had begun to say."""
+    length = _exactly(line, LENGTH.size)
+    return None if length is None else _exactly(line, LENGTH.unpack(length)[0])
+
+
+def _exactly(line: socket.socket, size: int) -> bytes | None:
+    content = bytearray()
+    while len(content) < size:
+        piece = line.recv(min(PIECE, size - len(content)))
+        if not piece:
+            return None
+        content += piece
+    return bytes(content)
