@@ -11,6 +11,7 @@ from contextlib import asynccontextmanager
 from pathlib import Path
 from typing import Any
 
+from hermes.core.ids import chat_key
 from tests.attacks.test_approvals import asked, questions
 from tests.attacks.test_http_webhooks import open_hook, post, proof
 from tests.attacks.test_people import ANN, BOB, bot, handled, shows
@@ -73,6 +74,15 @@ async def site(folder: Path, **settings: Any) -> AsyncIterator[tuple[GatewayProc
 def noted(here: GatewayProcess) -> bool:
     file = here.home / "memories" / "MEMORY.md"
     return file.exists() and FACT in file.read_text(encoding="utf-8")
+
+
+async def knows(here: GatewayProcess, session: str, text: str) -> None:
+    """Until it stands in that conversation."""
+
+    async def stands() -> bool:
+        return any(text in row["text"] for row in await rows(here, session))
+
+    await here.until(stands)
 
 
 async def must_ask(here: GatewayProcess, session: str = "main", text: str = "learn") -> None:
@@ -180,7 +190,8 @@ async def test_pol_02_a_skill_and_a_note_of_such_a_conversation_wait_for_the_own
 
 
 async def test_pol_02_what_a_webhook_made_us_say_stays_a_strangers_word(tmp_path: Path) -> None:
-    """Its answer is shown in the owner's chat, and the owner's conversation knows it."""
+    """Its answer is shown in the owner's chat, and the owner's conversation knows it: before the
+    kill, or when the answer has gone out again after it."""
     async with bot(tmp_path) as (here, api, model):
         model.rule = hijacked()
         port = open_hook(here, prompt="event {ref}", deliver=f"telegram:{ANN}")
@@ -192,6 +203,7 @@ async def test_pol_02_what_a_webhook_made_us_say_stays_a_strangers_word(tmp_path
         await shows(here, api, ANN, "EVIL-1")
         await here.kill()
         await here.start()
+        await knows(here, chat_key("telegram", "dm", str(ANN)), "EVIL-1")
         api.say("learn", chat=ANN, user=ANN)
         await shows(here, api, ANN, "May I use memory?")
         assert "EVIL-1" in model.asked[-1].everything
