@@ -13,7 +13,7 @@ from hermes.core.messages import Call, Outcome
 from hermes.core.policy import UNTRUSTED, Action, Principal, Role, Setting, decide
 from hermes.core.ports import Bench, Tool, ToolResult
 from hermes.core.rules import Allow, Ask, Deny, Verdict
-from hermes.egress.client import Fetcher
+from hermes.egress.client import Fetcher, Limits
 from hermes.egress.rules import Rules, openings
 from hermes.tools.web import web_extract_tool
 from hermes.tools.web_urls import FACT
@@ -36,10 +36,13 @@ style="color:transparent">LEAK</font>"""
 TAGS = "".join(chr(0xE0000 + ord(letter)) for letter in "LEAK")
 
 
-async def extracted(*plays: Play, facts: Mapping[str, str] | None = None) -> ToolResult:
+async def extracted(
+    *plays: Play, facts: Mapping[str, str] | None = None, limits: Limits | None = None
+) -> ToolResult:
     async with Server(plays) as server:
         allowed = f"site.test:{server.port}"
-        tool = web_extract_tool(fetcher(Names({"site.test": [["127.0.0.1"]]}), allowed))
+        names = Names({"site.test": [["127.0.0.1"]]})
+        tool = web_extract_tool(fetcher(names, allowed, limits=limits))
         urls = [f"http://{allowed}/{number}" for number in range(len(plays))]
         return await tool.run(bench(json.dumps({"urls": urls}), facts or {}))
 
@@ -73,7 +76,7 @@ async def test_net_05_what_a_page_hides_does_not_reach_the_model_and_is_counted(
 async def test_net_05_the_result_is_labelled_whatever_comes() -> None:
     for play in (html("<p>x"), [plain({"a": 1})], [plain(b"\x89PNG\r\n"), head()]):
         assert UNTRUSTED in (await extracted(play)).labels
-    failed = await extracted([head(content_length="1")])
+    failed = await extracted([head(content_length="1")], limits=Limits(total_s=0.5))
     assert (failed.outcome, UNTRUSTED in failed.labels) == (Outcome.FAILED, True)
 
 

@@ -84,14 +84,14 @@ def _check_record(entries: Sequence[Entry], call: CallId, outcome: Outcome) -> N
 
 @pytest.mark.parametrize("part", range(SLICES))
 async def test_pol_04_aud_01_death_at_any_point_of_an_approval_runs_it_once_or_says_unknown(
-    nursery: Nursery, tmp_path: Path, part: int
+    nursery: Nursery, quick_path: Path, part: int
 ) -> None:
-    labels = points(nursery, tmp_path / "whole")
-    assert await check(tmp_path / "whole") is Outcome.OK
+    labels = points(nursery, quick_path / "whole")
+    assert await check(quick_path / "whole") is Outcome.OK
     assert set(STAGES) <= set(labels), "the question is shown, answered and acted on in a life"
     kills, outcomes = 0, Counter[Outcome]()
     for at, how in chosen(labels)[part::SLICES]:
-        home = tmp_path / f"{at}-{how}"
+        home = quick_path / f"{at}-{how}"
         home.mkdir()
         kills += nursery.live(home, at, how, keyed=True, asks=True) == KILLED
         assert nursery.live(home, 0, "before", keyed=True, asks=True) == 0

@@ -102,13 +102,13 @@ def deaths(labels: list[str]) -> list[tuple[int, How]]:
 @pytest.mark.parametrize("part", range(SLICES))
 @pytest.mark.parametrize("keyed", [True, False], ids=["keyed", "keyless"])
 async def test_c20_to_c26_hold_after_a_death_at_every_point(
-    nursery: Nursery, tmp_path: Path, part: int, keyed: bool
+    nursery: Nursery, quick_path: Path, part: int, keyed: bool
 ) -> None:
-    labels = points(nursery, tmp_path / "whole", keyed=keyed)
-    await check(tmp_path / "whole", messages=1, deaths=0, keyed=keyed)
+    labels = points(nursery, quick_path / "whole", keyed=keyed)
+    await check(quick_path / "whole", messages=1, deaths=0, keyed=keyed)
     kills = 0
     for at, how in deaths(labels)[part::SLICES]:
-        home = tmp_path / f"{at}-{how}"
+        home = quick_path / f"{at}-{how}"
         home.mkdir()
         if nursery.live(home, at, how, keyed=keyed, messages=1) == KILLED:
             kills += 1
@@ -123,14 +123,14 @@ async def test_c20_to_c26_hold_after_a_death_at_every_point(
 
 
 async def test_chains_of_deaths_at_random_points_break_no_law(
-    nursery: Nursery, tmp_path: Path
+    nursery: Nursery, quick_path: Path
 ) -> None:
     seed = int(os.environ.get("HERMES_SEED", str(time.time_ns() % 10**9)))
     sys.stdout.write(f"HERMES_SEED={seed}\n")
     chance = random.Random(seed)
-    reach = len(points(nursery, tmp_path / "whole", keyed=True))
+    reach = len(points(nursery, quick_path / "whole", keyed=True))
     for n in range(CHAINS):
-        home = tmp_path / f"chain{n}"
+        home = quick_path / f"chain{n}"
         home.mkdir()
         died = 0
         for _ in range(chance.randint(1, 6)):

@@ -24,6 +24,7 @@ from tests.crash.fuse import Fuse
 from tests.crash.laws import check
 from tests.crash.world import Case, live, notes, say
 from tests.faults.disk import BadVFS, Disk, Kind
+from tests.faults.haste import hastily
 
 # A disk that fails while the file is closed is reported by apsw to nobody in particular.
 pytestmark = pytest.mark.filterwarnings("ignore::pytest.PytestUnraisableExceptionWarning")
@@ -68,13 +69,17 @@ def mounted(folder: Path, *how: str) -> Iterator[None]:
 
 @pytest.mark.parametrize("part", range(PARTS))
 @pytest.mark.parametrize("kind", ["full", "broken"])
-async def test_a_disk_that_fails_once_at_any_write_loses_nothing(
-    tmp_path: Path, part: int, kind: Kind
+def test_a_disk_that_fails_once_at_any_write_loses_nothing(
+    quick_path: Path, part: int, kind: Kind
 ) -> None:
+    hastily(fails_once(quick_path, part, kind))
+
+
+async def fails_once(folder: Path, part: int, kind: Kind) -> None:
     whole = Disk()
-    assert await one_life(made(tmp_path, "whole"), whole) is None
+    assert await one_life(made(folder, "whole"), whole) is None
     for at in range(1 + part, whole.touches, PARTS * 2):
-        home = made(tmp_path, str(at))
+        home = made(folder, str(at))
         disk = Disk(at=at, kind=kind)
         failure = await one_life(home, disk)
         if failure is not None:
@@ -83,13 +88,17 @@ async def test_a_disk_that_fails_once_at_any_write_loses_nothing(
 
 
 @pytest.mark.parametrize("kind", ["full", "broken"])
-async def test_a_disk_that_stays_bad_stops_the_process_with_a_reason(
-    tmp_path: Path, kind: Kind
+def test_a_disk_that_stays_bad_stops_the_process_with_a_reason(
+    quick_path: Path, kind: Kind
 ) -> None:
+    hastily(stays_bad(quick_path, kind))
+
+
+async def stays_bad(folder: Path, kind: Kind) -> None:
     whole = Disk()
-    await one_life(made(tmp_path, "whole"), whole)
+    await one_life(made(folder, "whole"), whole)
     for at in range(20, whole.touches, whole.touches // LASTING):
-        home = made(tmp_path, str(at))
+        home = made(folder, str(at))
         failure = await one_life(home, Disk(at=at, kind=kind, lasting=True))
         if failure is None:
             assert len(notes(home / "sent")) == 2, "it gave up without a word"

@@ -41,11 +41,11 @@ def template(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 @pytest.mark.parametrize("part", range(PARTS))
-def test_no_schedule_breaks_a_law(template: Path, tmp_path: Path, part: int) -> None:
+def test_no_schedule_breaks_a_law(template: Path, quick_path: Path, part: int) -> None:
     only = os.environ.get("HERMES_SEED")
     seeds = [int(only)] if only else range(part, SCHEDULES, PARTS)
     for seed in seeds:
-        folder = tmp_path / str(seed)
+        folder = quick_path / str(seed)
         folder.mkdir()
         shutil.copy(template, folder / "sim.db")
         loop = VirtualLoop()
