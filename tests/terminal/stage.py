@@ -41,6 +41,24 @@ SCRIPT = [
         ],
     },
     {
+        "match": "^held",
+        "steps": [
+            {
+                "text": "I note it.",
+                "calls": [
+                    {
+                        "tool": "terminal",
+                        "arguments": {
+                            "command": "echo noted >> notes; echo is noted; "
+                            "until [ -e go ]; do sleep 0.1; done"
+                        },
+                    }
+                ],
+            },
+            {"text": "It is over."},
+        ],
+    },
+    {
         "match": "^slow",
         "steps": [
             {
@@ -116,6 +134,11 @@ def window(
         yield emulator
     finally:
         emulator.close()
+
+
+def let_go(folder: Path) -> None:
+    """What `held` began may end."""
+    (folder / "go").touch()
 
 
 def said(emulator: Emulator, text: str) -> None:

@@ -12,7 +12,7 @@ import pytest
 
 from journey.cli_program import Program
 from terminal.emulator import Emulator
-from terminal.stage import MARK, said, stage, window
+from terminal.stage import MARK, let_go, said, stage, window
 
 pytestmark = pytest.mark.slow
 PATIENCE_S = 60.0
@@ -45,12 +45,13 @@ def begun(program: Program) -> "subprocess.Popen[str]":
 def test_killed_in_mid_turn_the_next_window_shows_it_and_it_ends_once(tmp_path: Path) -> None:
     program = stage(tmp_path, HERMES_APPROVALS__MODE="allow")
     with window(program) as seen:
-        said(seen, "once")
+        said(seen, "held")
         seen.until("is noted")
         seen.kill()
     with window(program) as seen:
+        let_go(tmp_path)
         again = seen.until("It is over.")
-        assert f"{MARK} once" in again
+        assert f"{MARK} held" in again
         assert "I note it." in again
         assert "Going on with the turn" in again
         assert seen.settle().count("It is over.") == 1
@@ -60,13 +61,14 @@ def test_killed_in_mid_turn_the_next_window_shows_it_and_it_ends_once(tmp_path: 
 def test_left_in_mid_turn_it_is_put_aside_and_goes_on(tmp_path: Path) -> None:
     program = stage(tmp_path, HERMES_APPROVALS__MODE="allow")
     with window(program, "--session", "work") as seen:
-        said(seen, "once")
+        said(seen, "held")
         seen.until("is noted")
         seen.type("\x04")
         assert seen.ended() == 0
         assert "The turn is put aside" in seen.text
         assert "hermes --session work" in seen.text
     with window(program, "-c") as seen:
+        let_go(tmp_path)
         seen.until("It is over.")
         assert seen.settle().count("It is over.") == 1
     assert (tmp_path / "notes").read_text(encoding="utf-8") == "noted\n"
@@ -76,20 +78,21 @@ def test_a_gateway_that_runs_is_used_and_works_on_when_the_window_closes(tmp_pat
     program = stage(tmp_path, HERMES_APPROVALS__MODE="allow")
     with gateway(program):
         with beside(program) as seen:
-            said(seen, "once")
+            said(seen, "held")
             seen.until("is noted")
             seen.type("\x04")
             assert seen.ended() == 0
             assert "The turn goes on in the gateway." in seen.text
         with beside(program) as seen:
-            assert f"{MARK} once" in seen.until("It is over.")
+            let_go(tmp_path)
+            assert f"{MARK} held" in seen.until("It is over.")
             assert seen.settle().count("It is over.") == 1
 
 
 def test_a_gateway_that_is_killed_and_comes_back_in_mid_turn_ends_it_once(tmp_path: Path) -> None:
     program = stage(tmp_path, HERMES_APPROVALS__MODE="allow")
     with gateway(program) as first, beside(program) as seen:
-        said(seen, "once")
+        said(seen, "held")
         seen.until("is noted")
         first.send_signal(signal.SIGKILL)
         first.wait()
@@ -99,6 +102,7 @@ def test_a_gateway_that_is_killed_and_comes_back_in_mid_turn_ends_it_once(tmp_pa
         (program.home / "gateway.sock").unlink(missing_ok=True)
         with gateway(program):
             seen.until("The gateway is back.")
+            let_go(tmp_path)
             whole = seen.until("You said: said meanwhile")
             assert whole.count("It is over.") == 1
     assert (tmp_path / "notes").read_text(encoding="utf-8").count("noted") == 1

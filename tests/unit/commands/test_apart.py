@@ -3,7 +3,6 @@
 import asyncio
 import json
 import re
-import tempfile
 from pathlib import Path
 
 from hypothesis import given, settings
@@ -18,6 +17,7 @@ from hermes.core.people import Role
 from hermes.core.ports import Bench
 from hermes.stores.sqlite import open_sqlite
 from hermes.tools.recall import recall_tool
+from tests.quick import quick_folder
 from tests.unit.commands.chats import NODE, QUIET, Chat, Town
 
 STATUS = Status(
@@ -149,8 +149,8 @@ async def lived(folder: Path, history: list[tuple[int, str]]) -> None:
 def test_one_persons_sessions_search_and_questions_are_invisible_to_another(
     history: list[tuple[int, str]],
 ) -> None:
-    with tempfile.TemporaryDirectory() as folder:
-        asyncio.run(lived(Path(folder), history))
+    with quick_folder() as folder:
+        asyncio.run(lived(folder, history))
 
 
 def test_whoever_has_said_something_finds_it_again() -> None:
@@ -173,5 +173,5 @@ def test_whoever_has_said_something_finds_it_again() -> None:
         finally:
             await town.store.upkeep.close()
 
-    with tempfile.TemporaryDirectory() as folder:
-        asyncio.run(live(Path(folder)))
+    with quick_folder() as folder:
+        asyncio.run(live(folder))
