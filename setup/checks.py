@@ -1,7 +1,8 @@
 """Runs everything a change must pass, and ends with pytest's own closing line.
 
 Called by ./hermes-test in the environment that has the test set. Without arguments: format, lint,
-types and layers side by side, then all tests. With arguments: pytest alone, with just these.
+types, layers and a look at all tests side by side, then the tests. With arguments: pytest alone,
+with just these.
 """
 
 import os
@@ -16,11 +17,13 @@ import pytest
 ROOT = Path(__file__).resolve().parents[1]
 BIN = Path(sys.executable).parent
 WORKERS_MAX = 8
+# The last one compiles all tests, which each worker would do again for itself.
 PARTS = {
     "ruff format": ["ruff", "format", "--check", "--quiet"],
     "ruff check": ["ruff", "check", "--quiet"],
     "mypy": ["mypy", "--no-error-summary"],
     "lint-imports": ["lint-imports", "--no-logo"],
+    "collection": ["pytest", "--collect-only", "-qq"],
 }
 
 
@@ -67,8 +70,9 @@ def main(arguments: list[str]) -> int:
         os.environ["HERMES_SOAK"] = "1"
     if arguments:
         return pytest.main(arguments)
+    os.environ.pop("PYTHONDONTWRITEBYTECODE", None)
     failed = run_parts()
-    workers = min(os.cpu_count() or 1, WORKERS_MAX)
+    workers = min((os.cpu_count() or 1) + 1, WORKERS_MAX)  # one more than can run: tests wait a lot
     code = pytest.main(["-n", str(workers), "--dist", "worksteal"], plugins=[Report(failed)])
     return int(code) or int(bool(failed))
 
