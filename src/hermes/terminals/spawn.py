@@ -16,6 +16,7 @@ from hermes.terminals.program import LAUNCHER
 ASK_S_MAX = 10.0
 ANSWER_CHARS_MAX = 10_000
 END_S_MAX = 5.0
+TRIES = 3  # it may be idle and gone, and somebody may kill the next one
 
 
 class Answer(Struct, frozen=True):
@@ -46,13 +47,12 @@ class Launcher:
         except ValueError as refused:
             raise ToolFailed(f"The command could not be started: {refused}.") from refused
         with self._ordering:
-            answer = None if self._line is None else _answered(self._line, text)
-            if answer is None:
+            for _ in range(TRIES):
+                answer = _answered(self._line or self._start(), text)
+                if answer is not None:
+                    return answer
                 self._end()
-                answer = _answered(self._start(), text)
-        if answer is None:
-            raise ToolFailed("The command could not be started: its launcher has ended.")
-        return answer
+        raise ToolFailed("The command could not be started: its launcher has ended.")
 
     def close(self) -> None:
         with self._ordering:

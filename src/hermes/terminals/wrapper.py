@@ -21,6 +21,7 @@ It catches the signals that end a group, so that a polite end still leaves a sta
 standard library (program.py), and little of it: what a forked process touches is copied.
 """
 
+import contextlib
 import gc
 import os
 import select
@@ -133,7 +134,8 @@ def _began(order: Order, report: int) -> bool:
         said = TAKEN
     except OSError as refused:
         said = str(refused).encode("utf-8", "replace")
-    os.write(report, said)
+    with contextlib.suppress(BrokenPipeError):  # the gate is ours, whoever wanted to know
+        os.write(report, said)
     os.close(report)
     return said == BEGUN
 

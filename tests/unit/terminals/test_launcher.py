@@ -6,6 +6,7 @@ import subprocess
 import sys
 import time
 from collections.abc import Callable, Iterator
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import pytest
@@ -17,6 +18,7 @@ from hermes.terminals.orders import BEGUN, TAKEN, Order, read_order
 from hermes.terminals.program import ENTER, LAUNCHER, ROOT
 from hermes.terminals.spawn import Launcher
 from hermes.views.terminal import Ended, Launch
+from tests.unit.terminals.launchers import slow_launcher
 
 Made = Callable[..., Launch]
 CALL = CallId("turn-1")
@@ -83,6 +85,31 @@ def test_a_launcher_that_was_killed_is_started_anew(launcher: Launcher, tmp_path
     assert again != pid
 
 
+def test_c24_a_launcher_killed_before_it_could_answer_has_run_the_command_once(
+    tmp_path: Path,
+) -> None:
+    launcher, before = slow_launcher(0.5), _children()
+    wanted = order(tmp_path / "one", "sh", "-c", "echo ran >> ran")
+    with ThreadPoolExecutor() as threads:
+        answer = threads.submit(launcher.begin, wanted)
+        until(lambda: bool(_children() - before))
+        time.sleep(0.2)  # its wrapper is forked, and waits
+        for pid in _children() - before:
+            os.kill(int(pid), signal.SIGKILL)
+        assert answer.result(10) in (BEGUN, TAKEN)
+    until((tmp_path / "one/status").exists)
+    time.sleep(0.6)
+    assert (tmp_path / "one/ran").read_text() == "ran\n"
+    launcher.close()
+
+
+def until(holds: Callable[[], bool]) -> None:
+    end = time.monotonic() + 10
+    while not holds():
+        assert time.monotonic() < end
+        time.sleep(0.02)
+
+
 def test_a_launcher_that_cannot_be_started_says_so(tmp_path: Path) -> None:
     for program in (("/no/such/program",), (sys.executable, "-c", "pass")):
         launcher = Launcher(program)
@@ -98,10 +125,7 @@ def test_it_ends_when_it_is_idle_and_nothing_of_it_runs(tmp_path: Path) -> None:
     assert launcher.begin(order(tmp_path / "one", "sleep", "1")) == BEGUN
     time.sleep(0.7)
     assert _children() - before, "a wrapper of it is alive"
-    until = time.monotonic() + 10
-    while _children() - before and time.monotonic() < until:
-        time.sleep(0.05)
-    assert not _children() - before
+    until(lambda: not _children() - before)
     assert launcher.begin(order(tmp_path / "two")) == BEGUN
     launcher.close()
 
