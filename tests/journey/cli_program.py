@@ -13,6 +13,8 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
+import pytest
+
 SRC = Path(__file__).parents[2] / "src"
 PATIENCE_S = 60.0
 SCRIPT = [
@@ -128,6 +130,8 @@ class Program:
                         interrupted = True
                     else:
                         os.write(ours, text.encode())
+            else:
+                pytest.fail(f"it did not end; it said {seen!r}, and {waiting} was left to type")
             return Done(child.wait(PATIENCE_S), seen.replace("\r\n", "\n"), "")
         finally:
             os.close(ours)

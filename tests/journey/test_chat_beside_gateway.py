@@ -81,7 +81,7 @@ class Home(Program):
             time.sleep(0.02)
 
     def calls(self) -> set[Path]:
-        return set(self.home.glob("calls/*/*"))
+        return set(self.home.glob("calls/*/begun"))
 
     def until_running(self, child: "subprocess.Popen[str]", before: set[Path] = NONE) -> None:
         """Until a command runs that did not run before."""

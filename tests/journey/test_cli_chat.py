@@ -26,7 +26,7 @@ def until_running(hermes: Program, child: "subprocess.Popen[str]") -> None:
     """Until the slow command has begun."""
     deadline = time.monotonic() + PATIENCE_S
     while time.monotonic() < deadline and child.poll() is None:
-        if list(hermes.home.glob("calls/*/*")):
+        if list(hermes.home.glob("calls/*/begun")):
             return
         time.sleep(0.05)
     pytest.fail(f"nothing ran: {child.communicate()}")

@@ -7,7 +7,7 @@ import pytest
 
 from tests.doubles.model import Asked, Model, Says, terminal
 from tests.process.gateway import GatewayProcess, gateway
-from tests.process.looks import gate, running_call, until_gate
+from tests.process.looks import gate, until_gate
 from tests.unit.secrets.canaries import CANARIES
 
 NAMES = ("OPENAI_API_KEY", "GITHUB_TOKEN", "TWILIO_AUTH_TOKEN", "AWS_SECRET_ACCESS_KEY")
@@ -45,6 +45,10 @@ def command_lines() -> list[bytes]:
     return found
 
 
+async def shown_running() -> bool:
+    return any(b"go-work" in line for line in command_lines())
+
+
 async def test_sec_01_and_sec_06_no_secret_is_in_a_file_or_on_a_command_line(
     tmp_path: Path,
 ) -> None:
@@ -54,10 +58,9 @@ async def test_sec_01_and_sec_06_no_secret_is_in_a_file_or_on_a_command_line(
         await here.start()
         assert (here.home / ".env").stat().st_mode & 0o777 == 0o600
         answer = asyncio.create_task(here.say(f"run {until_gate('work')}; env"))
-        await running_call(here, "go-work")
+        await here.until(shown_running)
         lines = command_lines()
         gate(here, "work").touch()
-        assert any(b"go-work" in line for line in lines)
         assert [line for line in lines if leaked(line)] == []
         assert leaked((await answer).text.encode()) == []
         await here.stop()

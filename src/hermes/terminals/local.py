@@ -138,7 +138,7 @@ class LocalTerminal:
         return await asyncio.to_thread(self._register.sweep)
 
     async def close(self) -> None:
-        await asyncio.to_thread(self._launcher.close)
+        self._launcher.close()
 
     # ── starting ────────────────────────────────────────────────────────────────────────────────
 

@@ -1,9 +1,10 @@
 """The one place of tools and terminals where a process begins; a box is asked for before this."""
 
-import contextlib
+import os
 import socket
 import subprocess
 import threading
+import time
 from collections.abc import Mapping, Sequence
 
 from msgspec import Struct
@@ -15,7 +16,8 @@ from hermes.terminals.program import LAUNCHER
 
 ASK_S_MAX = 10.0
 ANSWER_CHARS_MAX = 10_000
-END_S_MAX = 5.0
+END_S_MAX = 1.0  # it ends by itself, but may be in the middle of an order
+POLL_S = 0.001
 TRIES = 3  # it may be idle and gone, and somebody may kill the next one
 
 
@@ -37,7 +39,7 @@ class Launcher:
     def __init__(self, program: Sequence[str] = LAUNCHER) -> None:
         self._program = program
         self._line: socket.socket | None = None
-        self._process: subprocess.Popen[bytes] | None = None
+        self._pid = 0
         self._ordering = threading.Lock()
 
     def begin(self, order: Order) -> bytes:
@@ -61,17 +63,26 @@ class Launcher:
     def _start(self) -> socket.socket:
         self._line, theirs = socket.socketpair()
         with theirs:
-            self._process = _companion(self._program, theirs.fileno())
+            self._pid = _companion(self._program, theirs.fileno())
         return self._line
 
     def _end(self) -> None:
         if self._line is not None:
             self._line.close()
             self._line = None
-        if self._process is not None:
-            with contextlib.suppress(subprocess.TimeoutExpired):
-                self._process.wait(END_S_MAX)
-            self._process = None
+        until = time.monotonic() + END_S_MAX
+        while self._pid and time.monotonic() < until:
+            if _has_ended(self._pid):
+                self._pid = 0
+            else:
+                time.sleep(POLL_S)
+
+
+def _has_ended(pid: int) -> bool:
+    try:
+        return bool(os.waitpid(pid, os.WNOHANG)[0])
+    except ChildProcessError:  # somebody else was faster
+        return True
 
 
 def _answered(line: socket.socket, text: bytes) -> bytes | None:
@@ -83,10 +94,11 @@ def _answered(line: socket.socket, text: bytes) -> bytes | None:
         return None
 
 
-def _companion(arguments: Sequence[str], line: int) -> "subprocess.Popen[bytes]":
-    """Begin a program of ours that is told the number of an open file by which we talk to it."""
+def _companion(arguments: Sequence[str], line: int) -> int:
+    """Begin a program of ours that is told the number of an open file by which we talk to it;
+    returns its pid."""
     try:
-        return subprocess.Popen(
+        child = subprocess.Popen(
             [*arguments, str(line)],
             stdin=subprocess.DEVNULL,
             stdout=subprocess.DEVNULL,
@@ -97,6 +109,8 @@ def _companion(arguments: Sequence[str], line: int) -> "subprocess.Popen[bytes]"
         )
     except OSError as refused:
         raise ToolFailed(f"The command could not be started: {refused}.") from refused
+    child.returncode = 0  # we wait for it by its pid; Popen need not mind it
+    return child.pid
 
 
 def asked(arguments: Sequence[str], environment: Mapping[str, str] | None = None) -> Answer:
