@@ -72,7 +72,7 @@ def main(arguments: list[str]) -> int:
         return pytest.main(arguments)
     os.environ.pop("PYTHONDONTWRITEBYTECODE", None)
     failed = run_parts()
-    workers = min((os.cpu_count() or 1) + 1, WORKERS_MAX)  # one more than can run: tests wait a lot
+    workers = min(os.cpu_count() or 1, WORKERS_MAX)
     code = pytest.main(["-n", str(workers), "--dist", "worksteal"], plugins=[Report(failed)])
     return int(code) or int(bool(failed))
 
