@@ -22,6 +22,7 @@ from hermes.terminals.sandbox import kernel
 from hermes.terminals.sandbox.links import serve_links
 
 FAILED = 125
+COMMAND = "--"  # what comes behind it is the command
 POLITE = (signal.SIGHUP, signal.SIGINT, signal.SIGTERM)
 LOOPBACK_UP = struct.pack("16sh22x", b"lo", 0x41)
 SET_FLAGS = 0x8914
@@ -51,13 +52,13 @@ def _heard(_number: int, _frame: object) -> None:
 def outside(words: list[str]) -> bool:
     """Do the steps that come before `init`, and take them away: they belong to the process that
     waits outside. Is there one? What fails is left to the one inside, who can say so."""
-    if "init" not in words:
+    if "init" not in words[: words.index(COMMAND)]:
         return False
     left, steps = list(words), _steps()
     try:
         while left[0] != "init":
             _step(steps, left)
-    except OSError:
+    except (OSError, LookupError, TypeError, ValueError):
         return False
     words[:] = left
     return True
@@ -67,7 +68,7 @@ def become(words: Sequence[str], environment: Mapping[str, str]) -> NoReturn:
     """Do the steps and become the command."""
     left, steps, step = list(words), _steps(), ""
     try:
-        while (step := left[0]) != "--":
+        while (step := left[0]) != COMMAND:
             _step(steps, left)
         step = f"exec {left[1]}"
         os.execvpe(left[1], left[1:], environment)  # noqa: S606 - who asked has judged it

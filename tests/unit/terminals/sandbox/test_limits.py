@@ -81,6 +81,14 @@ def test_a_step_that_fails_runs_nothing(tmp_path: Path, steps: list[str]) -> Non
     assert not ran.exists()
 
 
+@pytest.mark.parametrize("steps", [["enter", "/"], []])
+def test_a_word_of_the_command_is_no_step(steps: list[str]) -> None:
+    ended = subprocess.run(
+        [*ENTER, *steps, "--", "echo", "init"], capture_output=True, text=True, check=False
+    )
+    assert (ended.returncode, ended.stdout) == (0, "init\n")
+
+
 def test_a_filter_is_whole_instructions_for_each_machine() -> None:
     for machine in TABLES:
         strict = seccomp_filter(machine, families=(), modes=False)
