@@ -9,6 +9,7 @@ from collections.abc import AsyncIterator
 from pathlib import Path
 
 import pytest
+from msgspec.structs import replace
 
 from hermes.core.ids import CallId, SessionKey
 from hermes.terminals.local import LocalTerminal
@@ -162,6 +163,22 @@ async def test_sbx_07_a_box_is_entered_without_starting_an_interpreter(
     _, text = await ended(terminal, launch(victim, "tr '\\0' '\\n' </proc/1/cmdline"))
     assert tuple(text.splitlines()[: len(LAUNCHER)]) == LAUNCHER
     assert ENTER[6] not in text
+
+
+@pytest.mark.parametrize("kind", ["landlock", "landlock-plain"])
+async def test_sbx_04_a_command_reads_nothing_of_the_launcher_that_others_left_there(
+    terminal: LocalTerminal, victim: Victim
+) -> None:
+    """The processes around it are forks of one that has seen the commands of everybody."""
+    before = replace(launch(victim, f"echo {CANARY}"), id=CallId("before"))
+    await terminal.launch(before)
+    await terminal.wait(before.id, 20)
+    files = "/proc/[0-9]*/{maps,mem,environ}"
+    look = f'for f in {files}; do [ -n "$(head -c 64 $f | tr -d "\\0")" ] && echo $f; done; echo $$'
+    _, text = await ended(terminal, launch(victim, look))
+    readable = {line.split("/")[2] for line in text.splitlines() if line.startswith("/proc/")}
+    shell = text.split()[-1]
+    assert readable == {shell}, "of all processes, itself alone"
 
 
 def environment_of(pid: int) -> bytes:

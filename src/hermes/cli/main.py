@@ -40,7 +40,6 @@ G = TypeVar("G", bound=Namespace)
 Run = Callable[[list[str]], int]
 STDIN_CHARS_MAX = 1_000_000
 HELP = ("-h", "--help")
-
 GARBAGE_OBJECTS = 50_000  # before the youngest are looked through: an import leaves no garbage
 
 
