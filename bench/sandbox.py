@@ -21,6 +21,7 @@ from hermes.terminals.environment import environments
 from hermes.terminals.orders import BEGUN, Order
 from hermes.terminals.sandbox.bubblewrap import BubblewrapSandbox
 from hermes.terminals.sandbox.choice import Unboxed, this_machine
+from hermes.terminals.sandbox.ground import Ground
 from hermes.terminals.sandbox.landlock import LandlockSandbox, Means
 from hermes.terminals.sandbox.limits import Caps, Cgroups
 from hermes.terminals.sandbox.places import places_of
@@ -37,13 +38,15 @@ def sandboxes(place: Path) -> dict[str, Sandbox]:
     workspace, home = place / "work", place / "home"
     workspace.mkdir()
     home.mkdir()
-    places, seen = places_of(workspace, home), environments(os.environ)
-    none = Cgroups((), caps)
-    made: dict[str, Sandbox] = {NO_BOX: Unboxed(seen.host, caps, none)}
+    ground = Ground(
+        places=places_of(workspace, home),
+        seen=environments(os.environ),
+        caps=caps,
+        cgroups=Cgroups((), caps),
+    )
+    made: dict[str, Sandbox] = {NO_BOX: Unboxed(ground.seen.host, caps, ground.cgroups)}
     if program := here.which("bwrap"):
-        made["bubblewrap"] = BubblewrapSandbox(
-            places, program, environments=seen, caps=caps, cgroups=none
-        )
+        made["bubblewrap"] = BubblewrapSandbox(ground, program)
     for name, whole, users in (
         ("landlock", True, os.geteuid() != 0),
         ("landlock, own users", True, True),
@@ -54,7 +57,7 @@ def sandboxes(place: Path) -> dict[str, Sandbox]:
             namespaces=whole,
             own_users=users,
         )
-        made[name] = LandlockSandbox(places, means, environments=seen, caps=caps, cgroups=none)
+        made[name] = LandlockSandbox(ground, means)
     return made
 
 

@@ -18,6 +18,7 @@ from hermes.terminals.environment import environments
 from hermes.terminals.sandbox.bridge import FOLDER, Network
 from hermes.terminals.sandbox.bubblewrap import BubblewrapSandbox
 from hermes.terminals.sandbox.choice import landlock_version, this_machine
+from hermes.terminals.sandbox.ground import Ground
 from hermes.terminals.sandbox.landlock import ABI_MIN, LandlockSandbox, Means
 from hermes.terminals.sandbox.limits import Caps, find_cgroups
 from hermes.terminals.sandbox.places import Places, places_of
@@ -148,16 +149,10 @@ def sandbox_of(
     lacks = "no networks of their own here" if kind == "landlock-plain" else ""
     door = victim.ours / FOLDER
     network = Network(hosts=hosts, door=door, sealed=landlock_version() >= ABI_MIN, lacks=lacks)
+    ground = Ground(places=places, seen=seen, caps=chosen, cgroups=cgroups, network=network)
     if kind == "bubblewrap":
         program = here.which("bwrap") or pytest.skip("bubblewrap is not installed")
-        return BubblewrapSandbox(
-            places,
-            program,
-            environments=seen,
-            caps=chosen,
-            cgroups=cgroups,
-            network=network,
-        )
+        return BubblewrapSandbox(ground, program)
     if landlock_version() < ABI_MIN or os.uname().machine not in TABLES:
         pytest.skip("this kernel has no Landlock that is new enough")
     means = Means(
@@ -165,9 +160,7 @@ def sandbox_of(
         namespaces=kind != "landlock-plain",
         own_users=kind == "landlock-users" or (kind == "landlock" and os.geteuid() != 0),
     )
-    return LandlockSandbox(
-        places, means, environments=seen, caps=chosen, cgroups=cgroups, network=network
-    )
+    return LandlockSandbox(ground, means)
 
 
 def boxed(sandbox: Sandbox, victim: Victim, command: str, profile: Profile = "write") -> Answer:

@@ -11,12 +11,13 @@ from pathlib import Path
 
 from msgspec.structs import replace
 
-from hermes.terminals.environment import BOX_HOME, Environments
+from hermes.terminals.environment import BOX_HOME
 from hermes.terminals.program import ENTER
 from hermes.terminals.sandbox.bridge import Network, bridge_steps, demanded, network_guard
+from hermes.terminals.sandbox.ground import Ground
 from hermes.terminals.sandbox.landlock import NEW_NET, NEW_USERS
-from hermes.terminals.sandbox.limits import Caps, Cgroups, limit_words, limits_guard
-from hermes.terminals.sandbox.places import SCRATCH, SHARED, Layout, Places, layout_of, outlasts
+from hermes.terminals.sandbox.limits import Caps, limit_words, limits_guard
+from hermes.terminals.sandbox.places import SCRATCH, SHARED, Layout, layout_of, outlasts
 from hermes.views.sandbox import Box, Guard, Wish
 
 ALWAYS = (
@@ -89,38 +90,25 @@ def _network_steps(network: Network, door: str) -> tuple[str, ...]:
 class BubblewrapSandbox:
     """See the Sandbox port."""
 
-    def __init__(
-        self,
-        places: Places,
-        program: str,
-        *,
-        environments: Environments,
-        caps: Caps,
-        cgroups: Cgroups,
-        network: Network | None = None,
-    ) -> None:
-        self._places = places
+    def __init__(self, ground: Ground, program: str) -> None:
+        self._ground = ground
         self._program = program
-        self._environments = environments
-        self._caps = caps
-        self._cgroups = cgroups
-        self._network = network
-        self._limits = limit_words(caps, own_users=True)
+        self._limits = limit_words(ground.caps, own_users=True)
 
     def box(self, wish: Wish, /) -> Box:
-        groups = self._cgroups.join(wish.call)
+        groups = self._ground.cgroups.join(wish.call)
         if wish.profile == "host":
-            limits = limit_words(self._caps, own_users=False)
-            return Box(environment=self._environments.host, limits=limits, groups=groups)
-        layout = layout_of(self._places, wish)
-        environment = self._environments.boxed
+            limits = limit_words(self._ground.caps, own_users=False)
+            return Box(environment=self._ground.seen.host, limits=limits, groups=groups)
+        layout = layout_of(self._ground.places, wish)
+        environment = self._ground.seen.boxed
         network_first: tuple[str, ...] = ()
         if wish.profile == "net":
-            network = demanded(self._network)
+            network = demanded(self._ground.network)
             layout = replace(layout, door=network.made_door())
             environment = {**environment, **network.environment}
             network_first = (*ENTER, *_network_steps(network, layout.door))
-        said = words(layout, self._places.shared.closed, self._caps)
+        said = words(layout, self._ground.places.shared.closed, self._ground.caps)
         return Box(
             arguments=(*network_first, self._program, *said),
             environment=environment,
@@ -129,10 +117,10 @@ class BubblewrapSandbox:
         )
 
     def keeps(self, folder: str, workspace: str, /) -> bool:
-        return outlasts(folder, self._places.root(workspace))
+        return outlasts(folder, self._ground.places.root(workspace))
 
     def probe(self) -> tuple[Guard, ...]:
-        grouped = bool(self._cgroups.parents)
+        grouped = bool(self._ground.cgroups.parents)
         counted = grouped or os.geteuid() != 0
         return (
             Guard(name="backend", active=True, by="bubblewrap"),
@@ -141,9 +129,9 @@ class BubblewrapSandbox:
             Guard(name="files that run later", active=True, by="read-only mounts"),
             Guard(name="processes of others", active=True, by="a pid namespace"),
             Guard(name="leftovers end", active=True, by="a pid namespace"),
-            network_guard(self._network),
+            network_guard(self._ground.network),
             Guard(name="scratch space", active=True, by="a limited /tmp of its own"),
             Guard(name="number of processes", active=counted, by="a control group or own users"),
             Guard(name="memory of all of them", active=grouped, by="a control group"),
-            limits_guard(self._caps),
+            limits_guard(self._ground.caps),
         )

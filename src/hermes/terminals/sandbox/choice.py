@@ -18,12 +18,13 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from hermes.core.errors import ToolFailed
-from hermes.terminals.environment import BOX_PATH, Environments, environments
+from hermes.terminals.environment import BOX_PATH, environments
 from hermes.terminals.sandbox.bridge import FOLDER, Network
 from hermes.terminals.sandbox.bubblewrap import BubblewrapSandbox
+from hermes.terminals.sandbox.ground import Ground
 from hermes.terminals.sandbox.landlock import ABI_MIN, LandlockSandbox, Means
 from hermes.terminals.sandbox.limits import Caps, Cgroups, find_cgroups, limit_words
-from hermes.terminals.sandbox.places import Places, places_of
+from hermes.terminals.sandbox.places import places_of
 from hermes.terminals.sandbox.seccomp import TABLES
 from hermes.terminals.spawn import Answer, asked
 from hermes.views.sandbox import Box, Guard, Sandbox, Wish
@@ -99,16 +100,6 @@ class Grant(Struct, frozen=True, kw_only=True):
     settled: bool = False  # the workspace is the owner's setting: no chat brings another one
 
 
-class Ground(Struct, frozen=True, kw_only=True):
-    """What every kind of box stands on."""
-
-    places: Places
-    seen: Environments
-    caps: Caps
-    cgroups: Cgroups
-    network: Network
-
-
 NO_GRANT = Grant()
 
 
@@ -152,19 +143,10 @@ def _bubblewrap(ground: Ground, here: Machinery) -> Sandbox | str:
     program = here.which("bwrap")
     if not program:
         return "bubblewrap is not installed"
-
-    def made(places: Places) -> Sandbox:
-        return BubblewrapSandbox(
-            places,
-            program,
-            environments=ground.seen,
-            caps=ground.caps,
-            cgroups=ground.cgroups,
-            network=ground.network,
-        )
-
-    refused = _tried(made, ground.places, here)
-    return f"bubblewrap does not work here: {refused}" if refused else made(ground.places)
+    refused = _tried(lambda found: BubblewrapSandbox(found, program), ground, here)
+    if refused:
+        return f"bubblewrap does not work here: {refused}"
+    return BubblewrapSandbox(ground, program)
 
 
 def _landlock(ground: Ground, here: Machinery) -> Sandbox | str:
@@ -176,38 +158,34 @@ def _landlock(ground: Ground, here: Machinery) -> Sandbox | str:
     refused = ""
     for namespaces, own_users in ((True, os.geteuid() != 0), (True, True), (False, False)):
         means = Means(machine=machine, namespaces=namespaces, own_users=own_users)
-        made = partial(_landlock_box, ground, means)
-        refused = _tried(made, ground.places, here)
+        made = partial(_landlock_box, means)
+        refused = _tried(made, ground, here)
         if not refused:
-            return made(ground.places)
+            return made(ground)
     return f"Landlock does not work here: {refused}"
 
 
-def _landlock_box(ground: Ground, means: Means, places: Places) -> Sandbox:
-    lacks = "" if means.namespaces else "this machine lets nobody have a network of its own"
-    return LandlockSandbox(
-        places,
-        means,
-        environments=ground.seen,
-        caps=ground.caps,
-        cgroups=ground.cgroups,
-        network=replace(ground.network, lacks=lacks),
-    )
+def _landlock_box(means: Means, ground: Ground) -> Sandbox:
+    if ground.network is not None and not means.namespaces:
+        lacks = "this machine lets nobody have a network of its own"
+        ground = replace(ground, network=replace(ground.network, lacks=lacks))
+    return LandlockSandbox(ground, means)
 
 
 def _network(hosts: tuple[str, ...], home: Path, here: Machinery) -> Network:
     return Network(hosts=hosts, door=home / FOLDER, sealed=here.landlock() >= ABI_MIN)
 
 
-def _tried(made: Callable[[Places], Sandbox], places: Places, here: Machinery) -> str:
+def _tried(made: Callable[[Ground], Sandbox], ground: Ground, here: Machinery) -> str:
     """Empty when a program ran inside; otherwise what was said instead. A workspace that is not
     there yet says nothing about this machine: another folder stands in for it."""
     with contextlib.ExitStack() as after:
-        if not places.workspace.is_dir():
+        if not ground.places.workspace.is_dir():
             stand_in = after.enter_context(tempfile.TemporaryDirectory(prefix="hermes-"))
-            places = replace(places, workspace=Path(stand_in).resolve())
+            places = replace(ground.places, workspace=Path(stand_in).resolve())
+            ground = replace(ground, places=places)
         try:
-            box = made(places).box(Wish(profile="read", call="trial", workdir="/usr"))
+            box = made(ground).box(Wish(profile="read", call="trial", workdir="/usr"))
         except ToolFailed as refused:
             return str(refused)
         answer = here.trial(box.around(TRIAL), box.environment)

@@ -17,16 +17,16 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from hermes.core.errors import ToolFailed
-from hermes.terminals.environment import BOX_HOME, Environments
+from hermes.terminals.environment import BOX_HOME
 from hermes.terminals.program import ENTER
-from hermes.terminals.sandbox.bridge import Network, bridge_steps, demanded, network_guard
-from hermes.terminals.sandbox.limits import Caps, Cgroups, limit_words, limits_guard
+from hermes.terminals.sandbox.bridge import bridge_steps, demanded, network_guard
+from hermes.terminals.sandbox.ground import Ground
+from hermes.terminals.sandbox.limits import Caps, limit_words, limits_guard
 from hermes.terminals.sandbox.places import (
     DEVICES,
     FLEETING,
     SHARED,
     Layout,
-    Places,
     Shown,
     layout_of,
     outlasts,
@@ -166,34 +166,21 @@ def _allow(rights: int, path: str) -> list[str]:
 class LandlockSandbox:
     """See the Sandbox port."""
 
-    def __init__(
-        self,
-        places: Places,
-        means: Means,
-        *,
-        environments: Environments,
-        caps: Caps,
-        cgroups: Cgroups,
-        network: Network | None = None,
-    ) -> None:
-        self._places = places
+    def __init__(self, ground: Ground, means: Means) -> None:
+        self._ground = ground
         self._means = means
-        self._environments = environments
-        self._caps = caps
-        self._cgroups = cgroups
-        self._network = network
-        self._limits = limit_words(caps, own_users=means.own_users)
+        self._limits = limit_words(ground.caps, own_users=means.own_users)
 
     def box(self, wish: Wish, /) -> Box:
-        groups = self._cgroups.join(wish.call)
+        groups = self._ground.cgroups.join(wish.call)
         if wish.profile == "host":
-            return Box(environment=self._environments.host, limits=self._limits, groups=groups)
-        layout, environment = layout_of(self._places, wish), self._environments.boxed
+            return Box(environment=self._ground.seen.host, limits=self._limits, groups=groups)
+        layout, environment = layout_of(self._ground.places, wish), self._ground.seen.boxed
         if wish.profile == "net":
-            network = demanded(self._network)
+            network = demanded(self._ground.network)
             layout = replace(layout, door=network.made_door())
             environment = {**environment, **network.environment}
-        entered = steps(layout, self._places.shared, self._means, self._caps)
+        entered = steps(layout, self._ground.places.shared, self._means, self._ground.caps)
         return Box(
             arguments=(*ENTER, *entered),
             environment=environment,
@@ -202,11 +189,11 @@ class LandlockSandbox:
         )
 
     def keeps(self, folder: str, workspace: str, /) -> bool:
-        return outlasts(folder, self._places.root(workspace))
+        return outlasts(folder, self._ground.places.root(workspace))
 
     def probe(self) -> tuple[Guard, ...]:
         whole = self._means.namespaces
-        grouped = bool(self._cgroups.parents)
+        grouped = bool(self._ground.cgroups.parents)
         counted = grouped or (self._means.own_users and os.geteuid() != 0)
         return (
             Guard(name="backend", active=True, by="Landlock"),
@@ -215,9 +202,9 @@ class LandlockSandbox:
             Guard(name="files that run later", active=whole, by="read-only mounts"),
             Guard(name="processes of others", active=True, by="Landlock and system call filter"),
             Guard(name="leftovers end", active=whole, by="a pid namespace"),
-            network_guard(self._network, "an empty one" if whole else "no sockets"),
+            network_guard(self._ground.network, "an empty one" if whole else "no sockets"),
             Guard(name="scratch space", active=whole, by="a limited /tmp of its own"),
             Guard(name="number of processes", active=counted, by="a control group or own users"),
             Guard(name="memory of all of them", active=grouped, by="a control group"),
-            limits_guard(self._caps),
+            limits_guard(self._ground.caps),
         )
