@@ -6,11 +6,11 @@ from pathlib import Path
 
 from hermes.core.messages import Line, Outcome
 from hermes.core.session import Idle
-from hermes.core.transcript import request_lines, spoken
+from hermes.core.transcript import spoken
 from hermes.gateway.delivery import REPEAT
 from hermes.stores.sqlite import open_sqlite
 from tests.crash.world import KEY, NOTE, notes
-from tests.unit.core.strict import faults
+from tests.unit.core.strict import faults, request_lines
 
 
 async def check(home: Path, *, messages: int, deaths: int, keyed: bool) -> None:

@@ -15,11 +15,10 @@ import pytest
 
 from hermes.core.messages import Outcome
 from hermes.core.session import Idle
-from hermes.core.transcript import request_lines
 from hermes.stores.sqlite import open_sqlite
 from tests.simulation.virtual import VirtualLoop
 from tests.simulation.world import CHATS, Outside, Process, World, key_of, tool_calls
-from tests.unit.core.strict import faults
+from tests.unit.core.strict import faults, request_lines
 
 SCHEDULES = 20_000 if os.environ.get("HERMES_SOAK") else 1_000
 PARTS = 8

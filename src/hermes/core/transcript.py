@@ -101,15 +101,6 @@ def rows(session: Session, event: e.Event) -> tuple[Line, ...]:
             return ()
 
 
-def request_lines(session: Session, lines: Sequence[Line]) -> tuple[Line, ...]:
-    """The conversation as the strictest provider takes it (C25), with at most one note (C30).
-
-    It begins with a user line; each call is answered exactly once, right after its answer;
-    no line is blank; lines of one speaker in a row are one.
-    """
-    return Reading(session.view).request(session, lines)
-
-
 def spoken(line: Line) -> str:
     """The text of a line with its note, behind a result or in front of a message."""
     if not line.note:
@@ -181,11 +172,11 @@ def bared(line: Line) -> Line:
 
 
 class Reading:
-    """One view as a model reads it, kept while it grows: a long conversation is read for every
-    step, and only what is new needs a look.
+    """One view as the strictest provider takes it (C25), with at most one note (C30); kept while it
+    grows: a long conversation is read for every step, and only what is new needs a look.
 
-    Each answer has its results right behind it, then whatever else came meanwhile; speakers that
-    follow themselves are joined.
+    It begins with a user line. Each answer has its results right behind it, then whatever else came
+    meanwhile; no line is blank, and speakers that follow themselves are joined.
     """
 
     def __init__(self, view: e.View) -> None:

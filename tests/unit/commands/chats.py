@@ -32,10 +32,10 @@ from hermes.core.projection import commit_of, replies_of
 from hermes.core.rules import Allow, Ask, BusyMode, Rules, Verdict
 from hermes.core.session import Session, Turn, call_id
 from hermes.core.store import Accepted, Counts, Fence, MediaShelf, Store
-from hermes.core.transcript import request_lines
 from hermes.gateway.plan import Errand, Plan, Planner, obeyed
 from hermes.gateway.present import Present
 from tests.unit.core.life import asked
+from tests.unit.core.strict import request_lines
 
 KEY = session_key("telegram", "dm", "1")
 ADDRESS = Address(platform="telegram", chat="1")

@@ -17,10 +17,10 @@ from hermes.core.messages import Call, Effect, Line, Outcome, Reply
 from hermes.core.projection import commit_of
 from hermes.core.rules import Allow, BusyMode, ResumeRules, Rules, Verdict
 from hermes.core.session import Session, Turn, call_id
-from hermes.core.transcript import request_lines
 from hermes.gateway.plan import Errand, Plan, Planner, obeyed
 from hermes.gateway.present import Present
 from tests.unit.core.strategies import KEY, inbound
+from tests.unit.core.strict import request_lines
 
 
 class _NobodyElse:

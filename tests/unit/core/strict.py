@@ -5,7 +5,13 @@ from itertools import pairwise
 
 from hermes.core.ids import CallId
 from hermes.core.messages import Line
-from hermes.core.transcript import spoken
+from hermes.core.session import Session
+from hermes.core.transcript import Reading, spoken
+
+
+def request_lines(session: Session, lines: Sequence[Line]) -> tuple[Line, ...]:
+    """All of a conversation as a model gets it."""
+    return Reading(session.view).request(session, lines)
 
 
 def faults(lines: Sequence[Line]) -> list[str]:

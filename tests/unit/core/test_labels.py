@@ -12,8 +12,9 @@ from hermes.core.fold import fold
 from hermes.core.ids import CallId, SessionId, TurnId
 from hermes.core.messages import PROVENANCE, Inbound, Line, Outcome
 from hermes.core.session import Session, ref
-from hermes.core.transcript import RELAYED, request_lines, rows
+from hermes.core.transcript import RELAYED, rows
 from tests.unit.core.strategies import KEY, calls, events, inbound, messages, turns
+from tests.unit.core.strict import request_lines
 
 LABELS = sorted(PROVENANCE)
 some_labels = st.lists(st.sampled_from([*LABELS, "mirrored"]), max_size=2, unique=True).map(tuple)

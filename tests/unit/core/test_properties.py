@@ -13,9 +13,9 @@ from hermes.core.messages import Call, Effect, Line
 from hermes.core.projection import commit_of
 from hermes.core.rules import Allow, Ask, Busy, Deny, Moment, ResumeRules, Rules, Verdict
 from hermes.core.session import Session, ref
-from hermes.core.transcript import line_count, request_lines, rows
+from hermes.core.transcript import line_count, rows
 from tests.unit.core.strategies import KEY, events, inbound
-from tests.unit.core.strict import faults
+from tests.unit.core.strict import faults, request_lines
 
 EFFECTS = {"look": Effect.READ, "tidy": Effect.IDEMPOTENT, "pay": Effect.EFFECT}
 VERDICTS: dict[str, Verdict] = {"look": Allow(), "tidy": Deny("no"), "pay": Ask("sure?")}

@@ -14,10 +14,11 @@ from hermes.core.ids import SessionId
 from hermes.core.messages import Address, Call, Line, Outcome, Usage
 from hermes.core.rules import Moment
 from hermes.core.session import Session
-from hermes.core.transcript import APPROVED, request_lines
+from hermes.core.transcript import APPROVED
 from hermes.summaries import cut as compaction
 from tests.unit.core.life import Life
 from tests.unit.core.strategies import KEY
+from tests.unit.core.strict import request_lines
 
 HERE = Address(platform="local", chat="one")
 ROOM = 2_000

@@ -13,8 +13,7 @@ from hermes.channels.api.translate import CARRIED, asked, inbound, pictures, tic
 from hermes.core.ids import SessionKey, session_key
 from hermes.core.messages import Line
 from hermes.core.session import Session
-from hermes.core.transcript import request_lines
-from tests.unit.core.strict import faults
+from tests.unit.core.strict import faults, request_lines
 
 NAMES = st.text(
     alphabet=st.characters(min_codepoint=33, max_codepoint=126), min_size=1, max_size=40
