@@ -221,3 +221,28 @@ async def test_any_text_can_be_sent(store: Store) -> None:
         await store.outbox.failed(made.id, f"{odd} \udce9", not_before=0.0, abandon=False)
         await store.outbox.delivered(made.id, f"{odd} \udce9", at=1.0)
     assert (await row(store)).state == "delivered"
+
+
+async def test_c51_where_the_chat_ended_is_kept_with_what_is_being_sent(place: Place) -> None:
+    store = await place.open()
+    await store.nodes.join(A)
+    name = await answered(store, A)
+    assert (await row(store)).behind == ""
+    assert await store.outbox.sending(name, node=A, behind="41")
+    await store.outbox.failed(name, "silence", not_before=0.0, abandon=False)
+    [again] = await due(store)
+    assert (again.behind, again.receipt) == ("41", "")
+    assert await store.outbox.sending(name, node=A, behind="52")
+    assert (await row(await place.open())).behind == "52"
+
+
+async def test_c51_a_receipt_belongs_to_one_chat(store: Store) -> None:
+    await store.nodes.join(A)
+    name = await answered(store, A)
+    assert not await store.outbox.has_receipt("telegram", "1", "41")
+    assert await store.outbox.sending(name, node=A, behind="41")
+    assert not await store.outbox.has_receipt("telegram", "1", "41"), "that was another's"
+    await store.outbox.delivered(name, "42", at=5.0)
+    assert await store.outbox.has_receipt("telegram", "1", "42")
+    assert not await store.outbox.has_receipt("telegram", "2", "42")
+    assert not await store.outbox.has_receipt("discord", "1", "42")

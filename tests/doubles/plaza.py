@@ -8,7 +8,7 @@ import itertools
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 
-from hermes.core.channel import Door, Manifest
+from hermes.core.channel import Door, Known, Manifest
 from hermes.core.errors import ChannelFailed, ChannelRefused
 from hermes.core.ids import MessageId, chat_key
 from hermes.core.messages import Address, Inbound, Media, Person, Reply
@@ -64,6 +64,15 @@ class Plaza:
 
     async def attach(self, reply: Reply, media: Media, content: bytes, *, key: str) -> str:
         return self._shown(reply.address, f"[{media.name}: {content.decode()}]")
+
+    def end_of(self, address: Address) -> str:
+        return max(self.chats.get(address.chat, {}), key=int, default="0")
+
+    async def find(self, reply: Reply, chunks: Sequence[str], *, behind: str, known: Known) -> str:
+        for receipt, text in self.chats.get(reply.address.chat, {}).items():
+            if int(receipt) > int(behind) and text in chunks and not await known(receipt):
+                return receipt
+        return ""
 
     async def listen(self, door: Door) -> None:
         await self.open.wait()

@@ -49,7 +49,7 @@ class BotApi:
         self.id = int(token.partition(":")[0])
         self.updates: list[Json] = []
         self.confirmed = 0  # every update below has been confirmed
-        self.chats = Chats()
+        self.chats = Chats(self.id)
         self.calls: list[Called] = []
         self.faults: list[Fault] = []
         self.files: dict[str, bytes] = {}
@@ -100,6 +100,7 @@ class BotApi:
             **({"text": text} if text else {}),
             **more,
         }
+        self.chats.said[chat, self.chats.last_message] = (user, text)
         self.push({"message": message})
         return message
 
@@ -192,6 +193,8 @@ class BotApi:
                 return self.chats.edit(fields)
             case "editMessageReplyMarkup":
                 return self.chats.edit_buttons(fields)
+            case "forwardMessage":
+                return self.chats.forward(fields)
             case "deleteMessage":
                 return self.chats.delete(fields)
         return self._settle(method, fields)

@@ -34,12 +34,15 @@ class Shown:
     edits: int = 0
     media: str = ""
     file: Upload | None = None
+    origin: int = 0  # whose words they are, if it is a copy
 
 
 class Chats:
     """All messages of the bot, by chat."""
 
-    def __init__(self) -> None:
+    def __init__(self, bot: int = 0) -> None:
+        self.bot = bot
+        self.said: dict[tuple[int, int], tuple[int, str]] = {}  # chat and number: who, what
         self.shown: dict[int, dict[int, Shown]] = {}
         self.threads_gone: set[int] = set()
         self.last_message = 100
@@ -85,6 +88,21 @@ class Chats:
         shown = self._found(fields, "Bad Request: message to delete not found")
         del self.shown[int(fields["chat_id"])][shown.message_id]
         return True
+
+    def forward(self, fields: Fields) -> Json:
+        """A copy of what anybody wrote there, with the name of who did."""
+        source, number = int(fields["from_chat_id"]), int(fields["message_id"])
+        ours = self.shown.get(source, {}).get(number)
+        words = (ours.origin or self.bot, ours.text) if ours else self.said.get((source, number))
+        if words is None:
+            raise Refusal(400, "Bad Request: message to forward not found")
+        self.last_message += 1
+        chat, (who, text) = int(fields["chat_id"]), words
+        copy = Shown(message_id=self.last_message, text=text, origin=who)
+        self.shown.setdefault(chat, {})[copy.message_id] = copy
+        user = {"id": who, "is_bot": who == self.bot, "first_name": "Ada"}
+        origin = {"type": "user", "date": 1_700_000_000, "sender_user": user}
+        return {**_message(chat, copy), "forward_origin": origin}
 
     def _found(self, fields: Fields, why: str) -> Shown:
         shown = self.shown.get(int(fields["chat_id"]), {}).get(int(fields["message_id"]))

@@ -10,10 +10,13 @@ from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
 from pathlib import Path
 
-from tests.doubles.plaza import Plaza
+import pytest
+from msgspec.structs import replace
+from tests.doubles.plaza import MANIFEST, Plaza
 
 from hermes.core.errors import ChannelBusy, ChannelDown, ChannelRefused
 from hermes.core.ids import chat_key
+from hermes.core.messages import Reply
 from hermes.core.people import Role
 from hermes.core.ports import Answer, Request
 from hermes.core.signals import TextDelta, Watch
@@ -262,6 +265,37 @@ async def test_c55_a_send_in_doubt_is_settled_at_the_start_and_marked(tmp_path: 
         "(Perhaps a repeat: I was interrupted while sending this.)\n\nI think so: hello"
     ]
     assert len(model.asked) == 1
+
+
+@pytest.mark.parametrize("arrived", [True, False])
+async def test_c51_a_platform_that_shows_what_it_has_is_looked_at_first(
+    tmp_path: Path, *, arrived: bool
+) -> None:
+    looked_at = replace(MANIFEST, on_doubt="look")
+
+    class Cut(Plaza):
+        async def send(self, reply: Reply, chunk: str, *, key: str) -> str:
+            if arrived:
+                await super().send(reply, chunk, key=key)
+            stuck.set()
+            await asyncio.Event().wait()
+            return ""
+
+    cut, model, stuck = Cut(manifest=looked_at), Model(), asyncio.Event()
+    cut.open.set()
+    async with gateway(tmp_path, cut, model):
+        await cut.say(1, "hello")
+        await stuck.wait()
+    plaza = Plaza(manifest=looked_at, chats=cut.chats, _numbers=cut._numbers)
+    plaza.open.set()
+    async with gateway(tmp_path, plaza, model):
+        await until(lambda: plaza.door is not None)
+        await plaza.say(2, "and now?")
+        await until(lambda: plaza.shows()[-1:] == ["I think so: and now?"])
+    first, second = plaza.shows()
+    mark = "" if arrived else "(Perhaps a repeat: I was interrupted while sending this.)\n\n"
+    assert (first, second) == (f"{mark}I think so: hello", "I think so: and now?")
+    assert len(model.asked) == 2
 
 
 async def test_what_cannot_be_delivered_is_told_at_home(tmp_path: Path) -> None:

@@ -115,7 +115,7 @@ MUTANTS = (
         name="a repeat is sent without its mark",
         breaks="C51",
         file="gateway/delivery.py",
-        old='doubt = _in_doubt(row) and channel.manifest.on_doubt == "mark_repeat"',
+        old='doubt = _in_doubt(row) and channel.manifest.on_doubt != "same_key"',
         new="doubt = False",
         tests=(KILLS, "-k", "keyless"),
     ),

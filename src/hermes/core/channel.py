@@ -22,7 +22,7 @@ class Manifest(Struct, frozen=True, kw_only=True):
 
     name: str
     text_chars_max: int = 1_000_000
-    on_doubt: Literal["same_key", "mark_repeat"] = "mark_repeat"
+    on_doubt: Literal["same_key", "look", "mark_repeat"] = "mark_repeat"  # what may have arrived
     fetched: bool = False  # people come for their replies; nothing is sent
     attended: bool = False  # a reply is sent only while somebody watches its session
     single: bool = False  # one connection in the world: the nodes agree on who has it
@@ -46,6 +46,9 @@ class Channel(Protocol):
         """Returns the platform's receipt. `key` is the same for the same chunk, always."""
 
 
+Known = Callable[[str], Awaitable[bool]]  # is this the receipt of some reply already?
+
+
 class Screen(Protocol):
     """What some channels can do beside sending text. Raises as `send` does."""
 
@@ -67,6 +70,12 @@ class Screen(Protocol):
 
     async def attach(self, reply: Reply, media: Media, content: bytes, *, key: str) -> str:
         """Send a file; returns the receipt."""
+
+    def end_of(self, address: Address) -> str:
+        """Behind this receipt stands whatever is sent there from now on. Empty: nobody knows."""
+
+    async def find(self, reply: Reply, chunks: Sequence[str], *, behind: str, known: Known) -> str:
+        """The receipt of one of these chunks, if it is seen behind that one and is no other's."""
 
 
 class Ear(Protocol):

@@ -119,6 +119,7 @@ class OutboxRow(Struct, frozen=True, kw_only=True):
     chunks_sent: int
     created_at: float
     receipt: str = ""  # of the last chunk that a platform took
+    behind: str = ""  # a receipt of the chat from before the first chunk left
     problem: str = ""  # why it was not taken the last time
 
 
@@ -137,8 +138,11 @@ class Outbox(Protocol):
     async def waits(self, *, now: float) -> Mapping[tuple[str, str], float]:
         """The chats (platform, chat) that are paused now, and until when."""
 
-    async def sending(self, reply: ReplyId, *, node: NodeId) -> bool:
+    async def sending(self, reply: ReplyId, *, node: NodeId, behind: str = "") -> bool:
         """Durable before the first byte leaves. False when another node has it in hand."""
+
+    async def has_receipt(self, platform: str, chat: str, receipt: str) -> bool:
+        """Did some reply of late get this receipt in this chat?"""
 
     async def sent_chunks(self, reply: ReplyId, count: int, *, receipt: str = "") -> None: ...
 

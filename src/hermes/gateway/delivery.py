@@ -1,12 +1,14 @@
 """Last stop of every reply: note that it is being sent, send it, note the receipt.
 
-What was `sending` when a process died may or may not have arrived: it goes out again under the
-same key, or, where the platform knows no keys, with words that say so (C51).
+What was `sending` when a process died may or may not have arrived (C51). It goes out again under
+the same key. Where the platform knows no keys but shows what it has, we look there first; what is
+not found, or cannot be looked for, goes out again with words that say so.
 """
 
 import asyncio
 from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import partial
 
 from hermes.core.channel import Channel, Screen
 from hermes.core.errors import ChannelBusy, ChannelDown, ChannelRefused, ChannelSilent
@@ -96,7 +98,9 @@ class Delivery:
 
     async def _deliver(self, row: OutboxRow, flushed: Flushed) -> bool:
         reply = row.reply
-        if not await self.outbox.sending(reply.id, node=self.node):
+        screen = self._looks(reply.address.platform)
+        behind = row.behind if _in_doubt(row) or screen is None else screen.end_of(reply.address)
+        if not await self.outbox.sending(reply.id, node=self.node, behind=behind):
             return False
         try:
             receipt = await self._send(row)
@@ -144,14 +148,30 @@ class Delivery:
             except ChannelRefused:
                 pass  # the draft is gone: the answer comes as a message of its own
         channel = self.channels[platform]
-        doubt = _in_doubt(row) and channel.manifest.on_doubt == "mark_repeat"
+        doubt = _in_doubt(row) and channel.manifest.on_doubt != "same_key"
         if not doubt or n > row.chunks_sent:
             return await channel.send(reply, piece, key=key)
         mark = "".join(channel.render(REPEAT))
-        if len(mark) + len(piece) + 2 <= channel.manifest.text_chars_max:
-            return await channel.send(reply, f"{mark}\n\n{piece}", key=key)
+        marked = f"{mark}\n\n{piece}"
+        if found := await self._found(row, (piece, marked)):
+            return found
+        if len(marked) <= channel.manifest.text_chars_max:
+            return await channel.send(reply, marked, key=key)
         await channel.send(reply, mark, key=f"{key}.mark")
         return await channel.send(reply, piece, key=key)
+
+    async def _found(self, row: OutboxRow, chunks: Sequence[str]) -> str:
+        """The receipt that nobody could note, if the platform still has what it is of."""
+        address, behind = row.reply.address, row.receipt or row.behind
+        screen = self._looks(address.platform)
+        if screen is None or not behind:
+            return ""
+        known = partial(self.outbox.has_receipt, address.platform, address.chat)
+        return await screen.find(row.reply, chunks, behind=behind, known=known)
+
+    def _looks(self, platform: str) -> Screen | None:
+        looks = self.channels[platform].manifest.on_doubt == "look"
+        return self.screens.get(platform) if looks else None
 
     async def _attach(self, screen: Screen | None, reply: Reply, media: Media, key: str) -> str:
         content = await self.media.get(media)

@@ -1,16 +1,23 @@
 """What we ask of the Bot API, with its failures in our words. I/O."""
 
 import asyncio
+import logging
 from collections.abc import Sequence
 
 from msgspec import Struct
 from msgspec.structs import replace
-from telegram import InlineKeyboardButton, InlineKeyboardMarkup, LinkPreviewOptions
+from telegram import (
+    InlineKeyboardButton,
+    InlineKeyboardMarkup,
+    LinkPreviewOptions,
+    MessageOriginUser,
+)
 from telegram.constants import ChatAction, ParseMode
 
 from hermes.channels.telegram.buttons import Button
 from hermes.channels.telegram.failures import Moved, NoThread, TokenUnknown, Unreadable
 from hermes.channels.telegram.line import Line
+from hermes.channels.telegram.numbers import Numbers
 from hermes.channels.telegram.render import plain_of
 from hermes.channels.telegram.wording import FILE_BYTES_MAX
 from hermes.core.errors import ChannelBusy, ChannelDown, ChannelRefused
@@ -22,6 +29,9 @@ PHOTO_BYTES_MAX = 10_000_000
 PHOTOS = frozenset({"image/jpeg", "image/png", "image/webp"})
 VOICES = frozenset({"audio/ogg", "audio/opus"})
 ADJUSTMENTS_MAX = 3
+REMOVALS_MAX, REMOVAL_S_MAX = 3, 5.0
+
+log = logging.getLogger("hermes.channels.telegram")
 
 _PREVIEWS_OFF = LinkPreviewOptions(is_disabled=True)
 
@@ -36,6 +46,13 @@ class Letter(Struct, frozen=True, kw_only=True):
     buttons: Sequence[Sequence[Button]] = ()
 
 
+class Seen(Struct, frozen=True):
+    """A message of a chat, and whose it is; 0: not a user's."""
+
+    text: str
+    sender: int
+
+
 def letter_to(address: Address, text: str) -> Letter:
     return Letter(chat=address.chat, thread=address.thread, text=text)
 
@@ -43,8 +60,9 @@ def letter_to(address: Address, text: str) -> Letter:
 class Calls:
     """What is said and shown in chats. Raises ChannelFailed and nothing else."""
 
-    def __init__(self, line: Line) -> None:
+    def __init__(self, line: Line, numbers: Numbers) -> None:
         self._line = line
+        self._numbers = numbers
 
     async def say(self, letter: Letter) -> int:
         """Returns the message's id."""
@@ -63,6 +81,37 @@ class Calls:
 
     async def remove(self, chat: str, message: int) -> None:
         await self._line.ask(self._line.bot.delete_message(_chat(chat), message))
+
+    async def look(self, address: Address, message: int) -> Seen | None:
+        """A message as the chat shows it; None when there is none of this number. Telegram hands
+        one out only as a copy in a chat: that comes without a sound, and is taken away at once."""
+        bot, chat = self._line.bot, _chat(address.chat)
+        copying = bot.forward_message(
+            chat,
+            chat,
+            message,
+            disable_notification=True,
+            message_thread_id=_thread(address.thread),
+        )
+        try:
+            copy = await self._line.ask(copying)
+        except ChannelRefused:
+            return None
+        await self._take_away(address.chat, copy.message_id)
+        origin = copy.forward_origin
+        sender = origin.sender_user.id if isinstance(origin, MessageOriginUser) else 0
+        return Seen(copy.text or "", sender)
+
+    async def _take_away(self, chat: str, copy: int) -> None:
+        for _ in range(REMOVALS_MAX):
+            try:
+                return await self.remove(chat, copy)
+            except ChannelDown as down:
+                await asyncio.sleep(min(down.delay_s, REMOVAL_S_MAX))
+            except ChannelRefused:
+                break
+        log.warning("a copy could not be taken away: message %d", copy)
+        return None
 
     async def typing(self, address: Address) -> None:
         sign = self._line.bot.send_chat_action(
@@ -120,7 +169,11 @@ class Calls:
             reply_markup=_keyboard(letter.buttons),
             link_preview_options=_PREVIEWS_OFF,
         )
-        return (await self._line.ask(sent)).message_id
+        return self._sent(letter.chat, (await self._line.ask(sent)).message_id)
+
+    def _sent(self, chat: str, message: int) -> int:
+        self._numbers.sent(chat, message)
+        return message
 
     async def _change(self, letter: Letter, message: int) -> None:
         changed = self._line.bot.edit_message_text(
@@ -142,7 +195,7 @@ class Calls:
             sent = bot.send_voice(chat, content, filename=name, message_thread_id=thread)
         else:
             sent = bot.send_document(chat, content, filename=name, message_thread_id=thread)
-        return (await self._line.ask(sent)).message_id
+        return self._sent(address.chat, (await self._line.ask(sent)).message_id)
 
     async def _fetch(self, file_id: str) -> bytes | None:
         file = await self._line.ask(self._line.bot.get_file(file_id))

@@ -13,13 +13,14 @@ from hermes.channels.telegram.failures import TokenUnknown, Unchanged
 from hermes.channels.telegram.line import Line
 from hermes.channels.telegram.manifest import manifest_of
 from hermes.channels.telegram.memory import Memory
+from hermes.channels.telegram.numbers import Numbers, next_numbers
 from hermes.channels.telegram.poll import Patience, poll_for_ever
 from hermes.channels.telegram.receive import Receiver
-from hermes.channels.telegram.render import draft_of, render
+from hermes.channels.telegram.render import draft_of, render, shows
 from hermes.channels.telegram.settings import TOKEN_SECRET, TelegramSettings, WebhookSettings
 from hermes.channels.telegram.translate import Manners
 from hermes.channels.telegram.webhook import Hook, public_url
-from hermes.core.channel import Command, Door, Manifest
+from hermes.core.channel import Command, Door, Known, Manifest
 from hermes.core.errors import ChannelDown, ChannelFailed, ChannelRefused, Misconfigured
 from hermes.core.ids import DEFAULT_ISOLATION, Isolation
 from hermes.core.messages import Address, Media, Reply
@@ -52,7 +53,8 @@ class TelegramChannel:
         self._patience = patience
         self._memory = Memory(memory)
         self._line = Line(settings)
-        self._calls = Calls(self._line)
+        self._numbers = Numbers()
+        self._calls = Calls(self._line, self._numbers)
 
     @property
     def manifest(self) -> Manifest:
@@ -75,7 +77,7 @@ class TelegramChannel:
         return render(text)
 
     async def send(self, reply: Reply, chunk: str, *, key: str) -> str:
-        """Telegram knows no keys, so `key` is of no use here: who is in doubt says so (C51)."""
+        """Telegram knows no keys, so `key` is of no use here: who is in doubt looks (C51)."""
         letter = await self._letter(reply, chunk)
         message = await self._calls.say(letter)
         log.debug("%s is message %d", key, message)
@@ -121,6 +123,30 @@ class TelegramChannel:
         log.debug("%s is message %d", key, message)
         return str(message)
 
+    def end_of(self, address: Address) -> str:
+        last = self._numbers.last(address.chat)
+        return str(last) if last else ""
+
+    async def find(self, reply: Reply, chunks: Sequence[str], *, behind: str, known: Known) -> str:
+        """Ours has one of the next numbers, if any. What is exactly what we would say, and ours,
+        and no other reply's, cannot be anything else."""
+        address = reply.address
+        for message in next_numbers(address.chat, behind):
+            if self._numbers.is_sent(address.chat, message):
+                continue
+            seen = await self._calls.look(address, message)
+            if seen is None or seen.sender != self._settings.bot_id:
+                continue
+            if not any(shows(seen.text, chunk) for chunk in chunks) or await known(str(message)):
+                continue
+            if self._numbers.is_sent(address.chat, message):
+                continue  # another reply in doubt has found it meanwhile
+            self._numbers.sent(address.chat, message)
+            log.info("%s had arrived: it is message %d", reply.id, message)
+            return str(message)
+        log.info("%s was not found behind message %s", reply.id, behind)
+        return ""
+
     # ── ear ─────────────────────────────────────────────────────────────────────────────────────
 
     async def listen(self, door: Door) -> None:
@@ -141,6 +167,7 @@ class TelegramChannel:
             me=me,
             door=door,
             calls=self._calls,
+            numbers=self._numbers,
             memory=self._memory,
             manners=Manners(
                 require_mention=self._settings.require_mention,

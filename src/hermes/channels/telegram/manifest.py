@@ -20,7 +20,7 @@ def manifest_of(settings: TelegramSettings) -> Manifest:
     return Manifest(
         name=NAME,
         text_chars_max=TEXT_UNITS_MAX,
-        on_doubt="mark_repeat",
+        on_doubt="look",
         single=True,
         tells_waiting=True,
         banner=settings.banner,

@@ -16,8 +16,9 @@ from msgspec.structs import replace
 
 from hermes.channels.telegram.calls import Calls, letter_to
 from hermes.channels.telegram.memory import Memory
+from hermes.channels.telegram.numbers import Numbers
 from hermes.channels.telegram.translate import Heard, Manners, Me, Pressed, translate
-from hermes.channels.telegram.updates import Sticker, Update, chat_of
+from hermes.channels.telegram.updates import Sticker, Update, chat_of, message_of
 from hermes.channels.telegram.wording import Wanted, lost, picture_of, sticker_words
 from hermes.core.channel import Door
 from hermes.core.errors import ChannelFailed, ProviderFailed, Rejected
@@ -45,6 +46,7 @@ class Receiver:
     me: Me
     door: Door
     calls: Calls
+    numbers: Numbers
     memory: Memory
     manners: Manners
     _answered: deque[float] = field(default_factory=deque)
@@ -67,6 +69,8 @@ class Receiver:
             await self.take(update)
 
     async def take(self, update: Update) -> None:
+        if (told := message_of(update)) is not None:
+            self.numbers.seen(str(told.chat.id), told.message_id)
         meant = translate(update, self.me, self.manners, at=self.door.clock())
         match meant:
             case Heard():

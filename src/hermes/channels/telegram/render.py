@@ -41,6 +41,17 @@ def plain_of(chunk: str) -> str:
     return _TOKEN.sub(_plain_token, chunk)
 
 
+def shows(text: str, chunk: str) -> bool:
+    """Is this what the chunk looks like in a chat, with its marks read or without? Blanks do not
+    count: Telegram has rules of its own for those at the ends of lines and blocks."""
+    read = _TOKEN.sub(lambda token: "" if token["url"] is not None else _plain_token(token), chunk)
+    return _letters(text) in (_letters(read), _letters(plain_of(chunk)), _letters(chunk))
+
+
+def _letters(text: str) -> str:
+    return "".join(text.split())
+
+
 def _plain_token(token: re.Match[str]) -> str:
     if token["kept"] is not None:
         return token["kept"]

@@ -53,6 +53,12 @@ class TelegramSettings:
     banner: bool = True
 
     @property
+    def bot_id(self) -> int:
+        """The bot's own number: every token of Telegram's begins with it. -1: this one is odd."""
+        number = self.token.partition(":")[0]
+        return int(number) if number.isdecimal() else -1
+
+    @property
     def notices(self) -> tuple[str, ...]:
         """What the owner should hear at a start."""
         return () if self.allowed_users or self.allowed_chats else (NOBODY,)

@@ -151,9 +151,14 @@ class Update(Struct, frozen=True, kw_only=True):
 WANTED = ("message", "edited_message", "channel_post", "edited_channel_post", "callback_query")
 
 
-def chat_of(update: Update) -> int:
-    """Where it happened; what belongs together stays in order."""
+def message_of(update: Update) -> Message | None:
+    """What it is about: a message, or the one whose button was pressed."""
     asked = update.callback_query.message if update.callback_query is not None else None
     posts = (update.message, update.edited_message, update.channel_post, update.edited_channel_post)
-    found = next((message for message in (*posts, asked) if message is not None), None)
+    return next((message for message in (*posts, asked) if message is not None), None)
+
+
+def chat_of(update: Update) -> int:
+    """Where it happened; what belongs together stays in order."""
+    found = message_of(update)
     return found.chat.id if found is not None else 0

@@ -16,9 +16,9 @@ import msgspec
 
 from hermes.core.codec import decode_reply
 from hermes.core.errors import Rejected, StoreCorrupt, StoreFailed
+from hermes.core.messages import sound
 from hermes.stores.postgres.connections import Connection, Dialer, apart
 from hermes.stores.postgres.migrations import migrate
-from hermes.stores.postgres.operations import kept
 from hermes.stores.postgres.rebuild import rebuild_all
 from hermes.stores.postgres.statements import UPKEEP
 
@@ -94,7 +94,7 @@ async def _load(connection: Connection, chunk: Chunk) -> None:
 
 
 def _chat(reply: str) -> str:
-    return kept(decode_reply(reply.encode()).address.chat)
+    return sound(decode_reply(reply.encode()).address.chat)
 
 
 def _chunks(source: Path) -> Iterator[Chunk]:

@@ -7,6 +7,7 @@ from hermes.core.codec import decode_event, decode_line
 from hermes.core.errors import Rejected
 from hermes.core.events import Event, Span
 from hermes.core.ids import SessionId, SessionKey, TurnId
+from hermes.core.messages import sound
 from hermes.core.projection import QuestionRow, TurnRow
 from hermes.core.recall import Scope
 from hermes.core.store import (
@@ -33,7 +34,6 @@ from hermes.stores.listing import (
 from hermes.stores.postgres.connections import Connection, Dialer, Lane, Readers
 from hermes.stores.postgres.index import Index
 from hermes.stores.postgres.nodes import PostgresNodes
-from hermes.stores.postgres.operations import kept
 from hermes.stores.postgres.rebuild import rebuild_all
 from hermes.stores.postgres.statements import QUERY, UPKEEP
 from hermes.stores.words import asked
@@ -59,7 +59,7 @@ class PostgresLibrary:
         return [session_row(*row) for row in found]
 
     async def find(self, name: str) -> SessionRow | None:
-        if not name or name != kept(name):
+        if not name or name != sound(name):
             return None
         found = await self._readers.fetch(QUERY["find"], name=name)
         found = found or await self._readers.fetch(QUERY["find_prefix"], name=name)
@@ -70,7 +70,7 @@ class PostgresLibrary:
         return [turn_row(*row) for row in found]
 
     async def turn(self, turn: TurnId) -> TurnRow | None:
-        found = await self._readers.fetch(QUERY["turn"], turn=kept(turn))
+        found = await self._readers.fetch(QUERY["turn"], turn=sound(turn))
         return turn_row(*found[0]) if found else None
 
     async def events(
@@ -98,7 +98,7 @@ class PostgresLibrary:
         return [conversation_row(*row, line and decode_line(line).text) for *row, line in found]
 
     async def in_phase(self, phase: str, *, limit: int) -> Sequence[SessionRow]:
-        found = await self._readers.fetch(QUERY["in_phase"], phase=kept(phase), limit=limit)
+        found = await self._readers.fetch(QUERY["in_phase"], phase=sound(phase), limit=limit)
         return [session_row(*row) for row in found]
 
     async def chats(self, *, limit: int) -> Sequence[ChatRow]:
@@ -130,7 +130,7 @@ class PostgresLibrary:
         return [question_row(*row) for row in found]
 
     async def question(self, id_: str) -> QuestionRow | None:
-        found = await self._readers.fetch(QUERY["question"], id=kept(id_))
+        found = await self._readers.fetch(QUERY["question"], id=sound(id_))
         return question_row(*found[0]) if found else None
 
     async def overdue(self, now: float, *, limit: int) -> Sequence[SessionKey]:
@@ -154,7 +154,7 @@ class PostgresLibrary:
         conversation: SessionId | None = None,
         person: str | None = None,
     ) -> Sequence[UsageSum]:
-        who = None if person is None else kept(person)
+        who = None if person is None else sound(person)
         found = await self._readers.fetch(
             QUERY["spent"], since=since, key=key, conversation=conversation, person=who
         )

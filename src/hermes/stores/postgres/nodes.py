@@ -13,11 +13,11 @@ from typing import Any, Literal
 
 from hermes.core.errors import Fenced, StoreFailed
 from hermes.core.ids import NodeId
+from hermes.core.messages import sound
 from hermes.core.store import Boot
 from hermes.stores.postgres.connections import Connection, Dialer, Lane, Row
 from hermes.stores.postgres.index import Index
 from hermes.stores.postgres.listener import Listener
-from hermes.stores.postgres.operations import kept
 from hermes.stores.postgres.statements import QUERY
 
 # Rows of the dead that are kept: of chats, of each gateway, of all together.
@@ -71,7 +71,7 @@ class PostgresNodes:
         self._watch = Watch(lease_s)
 
     async def join(self, node: NodeId, *, seat: str = "") -> None:
-        row = {"node": node, "token": self._dialer.token, "at": self._clock(), "seat": kept(seat)}
+        row = {"node": node, "token": self._dialer.token, "at": self._clock(), "seat": sound(seat)}
         if not await self._control.fetch(QUERY["join"], **row):
             raise Fenced(f"node {node} is taken or was taken for dead; choose another id")
         self._listener.nodes[node] = seat
@@ -82,12 +82,12 @@ class PostgresNodes:
 
     async def boots(self, seat: str, *, limit: int) -> Sequence[Boot]:
         await self.bury_gone()
-        found = await self._control.fetch(QUERY["boots"], seat=kept(seat), limit=limit)
+        found = await self._control.fetch(QUERY["boots"], seat=sound(seat), limit=limit)
         return [_boot(*row) for row in found]
 
     async def hold(self, node: NodeId, name: str) -> bool:
         """Whoever has it and whoever waits for it only look."""
-        name = kept(name)
+        name = sound(name)
         holder = await self._holder(name)
         if holder not in (None, node):
             await self.bury_gone()

@@ -12,7 +12,7 @@ from hermes.core.codec import decode_event, encode, kind_of
 from hermes.core.errors import Rejected
 from hermes.core.events import HomeSet, MessageReceived, SessionReset
 from hermes.core.ids import NodeId, ReplyId, SessionId, SessionKey
-from hermes.core.messages import Address, Inbound
+from hermes.core.messages import Address, Inbound, sound
 from hermes.core.projection import Commit
 from hermes.core.store import Accepted, Fence
 from hermes.stores.listing import titles_of
@@ -89,6 +89,7 @@ class Sending(Operation):
     done: asyncio.Future[bool]
     reply: ReplyId
     node: NodeId
+    behind: str
 
 
 @dataclass(eq=False, kw_only=True)
@@ -147,11 +148,11 @@ def _naming(commit: Commit) -> tuple[str | None, Sequence[Opened]]:
     title, *later = titles_of(commit)
     resets = [event for event in commit.events if event.kind == RESET_KIND]
     opened = [
-        Opened(reset.opens, reset.at, kept(named or ""))
+        Opened(reset.opens, reset.at, sound(named or ""))
         for event, named in zip(resets, later, strict=True)
         if isinstance(reset := decode_event(event.body), SessionReset)
     ]
-    return None if title is None else kept(title), opened
+    return None if title is None else sound(title), opened
 
 
 def _set_homes(commit: Commit) -> Sequence[SetHome]:
@@ -160,11 +161,6 @@ def _set_homes(commit: Commit) -> Sequence[SetHome]:
         for i, event in enumerate(commit.events, start=1)
         if event.kind == HOME_KIND and isinstance(home := decode_event(event.body), HomeSet)
     ]
-
-
-def kept(text: str) -> str:
-    """Text as PostgreSQL can store it: no NUL, no half characters."""
-    return text.replace("\0", "").encode("utf-8", "replace").decode()
 
 
 def fences(operations: Sequence[Append | Rest]) -> Arrays:
@@ -192,7 +188,7 @@ def appends(operations: Sequence[Append], shard: int) -> Arrays:
         "phase": Texts.of([summary.phase for summary in summaries]),
         "mark": Texts.of([summary.mark for summary in summaries]),
         "runs": Numbers.of([summary.runs for summary in summaries]),
-        "title": Texts.of([kept(summary.title) for summary in summaries]),
+        "title": Texts.of([sound(summary.title) for summary in summaries]),
         "rows": Numbers.of([summary.rows for summary in summaries]),
         "taken": Numbers.of([summary.taken for summary in summaries]),
         "rests": Flags.of([commit.rests for commit in commits]),
@@ -241,6 +237,7 @@ def sendings(operations: Sequence[Sending], now: float) -> Arrays:
         "id": Texts.of([op.reply for op in operations]),
         "node": Texts.of([op.node for op in operations]),
         "again": Flags.of([op.again for op in operations]),
+        "behind": Texts.of([sound(op.behind) for op in operations]),
         "now": now,
     }
 
@@ -251,8 +248,8 @@ def noted(operations: Sequence[Noted]) -> Arrays:
         "node": Texts.of([op.node for op in operations]),
         "state": Texts.of([op.state for op in operations]),
         "chunks": Numbers.of([op.chunks for op in operations]),
-        "receipt": Texts.of([op.receipt and kept(op.receipt) for op in operations]),
-        "why": Texts.of([op.why and kept(op.why) for op in operations]),
+        "receipt": Texts.of([op.receipt and sound(op.receipt) for op in operations]),
+        "why": Texts.of([op.why and sound(op.why) for op in operations]),
         "not_before": Times.of([op.not_before for op in operations]),
         "at": Times.of([op.at for op in operations]),
     }
@@ -266,16 +263,16 @@ def _places(operations: Sequence[Accept]) -> Arrays:
     return {
         "d_n": Numbers.of([n for n, _ in rows]),
         **_addresses("d", [inbound.address for _, inbound in rows]),
-        "d_name": Texts.of([kept(inbound.place) for _, inbound in rows]),
+        "d_name": Texts.of([sound(inbound.place) for _, inbound in rows]),
     }
 
 
 def _addresses(prefix: str, addresses: Sequence[Address]) -> Arrays:
     return {
-        f"{prefix}_platform": Texts.of([kept(address.platform) for address in addresses]),
-        f"{prefix}_chat": Texts.of([kept(address.chat) for address in addresses]),
-        f"{prefix}_thread": Texts.of([kept(address.thread) for address in addresses]),
-        f"{prefix}_account": Texts.of([kept(address.account) for address in addresses]),
+        f"{prefix}_platform": Texts.of([sound(address.platform) for address in addresses]),
+        f"{prefix}_chat": Texts.of([sound(address.chat) for address in addresses]),
+        f"{prefix}_thread": Texts.of([sound(address.thread) for address in addresses]),
+        f"{prefix}_account": Texts.of([sound(address.account) for address in addresses]),
     }
 
 
@@ -321,7 +318,7 @@ def _replies(commits: Numbered) -> Arrays:
         "r_id": Texts.of([reply.id for _, _, reply in rows]),
         "r_key": Texts.of([reply.session for _, _, reply in rows]),
         "r_platform": Texts.of([reply.address.platform for _, _, reply in rows]),
-        "r_chat": Texts.of([kept(reply.address.chat) for _, _, reply in rows]),
+        "r_chat": Texts.of([sound(reply.address.chat) for _, _, reply in rows]),
         "r_reply": Blobs.of([encode(reply) for _, _, reply in rows]),
         "r_at": Times.of([at for _, at, _ in rows]),
     }

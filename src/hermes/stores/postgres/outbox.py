@@ -6,10 +6,11 @@ from typing import Any
 
 from hermes.core.codec import decode_reply
 from hermes.core.ids import NodeId, ReplyId, SessionKey
+from hermes.core.messages import sound
 from hermes.core.store import OutboxRow
 from hermes.stores.listing import readable
 from hermes.stores.postgres.connections import Lane, Readers
-from hermes.stores.postgres.operations import Noted, Sending, kept
+from hermes.stores.postgres.operations import Noted, Sending
 from hermes.stores.postgres.reach import Reach
 from hermes.stores.postgres.statements import QUERY
 from hermes.stores.postgres.writer import Writer
@@ -41,20 +42,26 @@ class PostgresOutbox:
         return readable(_row, found)
 
     async def pause(self, platform: str, chat: str, *, until: float) -> None:
-        where = {"platform": kept(platform), "chat": kept(chat)}
+        where = {"platform": sound(platform), "chat": sound(chat)}
         await self._control.fetch(QUERY["pause"], **where, until=until, now=self._clock())
 
     async def waits(self, *, now: float) -> Mapping[tuple[str, str], float]:
         found = await self._readers.fetch(QUERY["waits"], now=now)
         return {(platform, chat): until for platform, chat, until in found}
 
-    async def sending(self, reply: ReplyId, *, node: NodeId) -> bool:
+    async def sending(self, reply: ReplyId, *, node: NodeId, behind: str = "") -> bool:
         done: asyncio.Future[bool] = asyncio.get_running_loop().create_future()
-        self._writer.put(Sending(lane=f"outbox {reply}", done=done, reply=reply, node=node))
+        lane = f"outbox {reply}"
+        self._writer.put(Sending(lane=lane, done=done, reply=reply, node=node, behind=behind))
         taken = await done
         if taken:
             self._in_hand[reply] = node
         return taken
+
+    async def has_receipt(self, platform: str, chat: str, receipt: str) -> bool:
+        where = {"platform": sound(platform), "chat": sound(chat), "receipt": sound(receipt)}
+        [(found,)] = await self._readers.fetch(QUERY["has_receipt"], **where)
+        return bool(found)
 
     async def sent_chunks(self, reply: ReplyId, count: int, *, receipt: str = "") -> None:
         await self._note(self._noted(reply, chunks=count, receipt=receipt or None))
@@ -87,7 +94,7 @@ class PostgresOutbox:
 
 
 def _row(*row: Any) -> OutboxRow:
-    reply, state, attempts, chunks, created_at, receipt, why = row
+    reply, state, attempts, chunks, created_at, receipt, why, behind = row
     return OutboxRow(
         reply=decode_reply(reply),
         state=state,
@@ -96,4 +103,5 @@ def _row(*row: Any) -> OutboxRow:
         created_at=created_at,
         receipt=receipt,
         problem=why,
+        behind=behind,
     )

@@ -7,7 +7,7 @@ that it does not serve is told to those who do.
 import asyncio
 from collections.abc import Collection, Sequence
 
-from hermes.stores.postgres.operations import kept
+from hermes.core.messages import sound
 
 ASKED_S = 15.0  # whoever has not asked for so long does not send there any more
 PLATFORMS_MAX = 200
@@ -41,4 +41,4 @@ class Reach:
 
 def named(platform: str) -> str:
     """As a notification can carry it."""
-    return kept(platform[:NAME_CHARS_MAX])
+    return sound(platform[:NAME_CHARS_MAX])

@@ -10,13 +10,12 @@ from dataclasses import dataclass, field
 from hermes.core.codec import decode_event, encode
 from hermes.core.events import Event, HomeSet, MessageReceived, SessionReset
 from hermes.core.ids import SessionId, SessionKey, TurnId
-from hermes.core.messages import Address, Inbound
+from hermes.core.messages import Address, Inbound, sound
 from hermes.core.projection import MessageRow, QuestionRow, TurnRow, commit_of, summary_of
 from hermes.core.session import Session
 from hermes.core.store import Home
 from hermes.stores.postgres.accounts import call_values, usage_values
 from hermes.stores.postgres.connections import Connection, Dialer, apart
-from hermes.stores.postgres.operations import kept
 from hermes.stores.postgres.questions import question_values, settled
 from hermes.stores.postgres.statements import QUERY, UPKEEP
 
@@ -136,7 +135,7 @@ def _summary(result: Projection) -> dict[str, object]:
         "mark": summary.mark,
         "runs": summary.runs,
         "waiting": len(result.session.waiting),
-        "title": kept(summary.title),
+        "title": sound(summary.title),
         "rows": summary.rows,
     }
 
@@ -144,7 +143,7 @@ def _summary(result: Projection) -> dict[str, object]:
 def _conversations(result: Projection) -> list[dict[str, object]]:
     key, titles = result.session.key, result.titles
     return [
-        {"id": id_, "key": key, "at": at, "title": kept(titles.get(id_, ""))}
+        {"id": id_, "key": key, "at": at, "title": sound(titles.get(id_, ""))}
         for id_, at in result.opened.items()
     ]
 
@@ -179,7 +178,7 @@ def _home(key: SessionKey, position: int, home: Home) -> dict[str, object]:
 
 def _chat(address: Address, inbound: Inbound) -> dict[str, object]:
     seen = {"key": inbound.session, "n": _order(inbound.at), "at": inbound.at}
-    return {**_address(address), **seen, "name": kept(inbound.place)}
+    return {**_address(address), **seen, "name": sound(inbound.place)}
 
 
 def _order(at: float) -> int:
@@ -205,8 +204,8 @@ def _addresses(addresses: Iterable[Address]) -> dict[str, object]:
 def _stored(address: Address) -> Address:
     """As a table has it."""
     return Address(
-        platform=kept(address.platform),
-        chat=kept(address.chat),
-        thread=kept(address.thread),
-        account=kept(address.account),
+        platform=sound(address.platform),
+        chat=sound(address.chat),
+        thread=sound(address.thread),
+        account=sound(address.account),
     )

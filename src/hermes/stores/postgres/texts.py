@@ -1,7 +1,7 @@
 """Long texts that many sessions share, each kept once."""
 
+from hermes.core.messages import sound
 from hermes.stores.postgres.connections import Lane, Readers
-from hermes.stores.postgres.operations import kept
 from hermes.stores.postgres.statements import QUERY
 from hermes.stores.texts import Known, named
 
@@ -22,7 +22,7 @@ class PostgresTexts:
     async def text(self, digest: str) -> str | None:
         if (known := self._known.get(digest)) is not None:
             return known
-        found = await self._readers.fetch(QUERY["text"], digest=kept(digest))
+        found = await self._readers.fetch(QUERY["text"], digest=sound(digest))
         if not found:
             return None
         self._known.add(digest, str(found[0][0]))

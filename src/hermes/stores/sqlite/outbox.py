@@ -25,7 +25,7 @@ _STATES: dict[str, SendState] = {
 # Only who has the row in hand may say what became of it.
 MINE = "WHERE reply = ? AND node = ? AND state <> 'delivered'"
 UNDECIDED = "state <> 'abandoned'"  # who is sent away is so while something is being sent to them
-COLUMNS = "body, state, attempts, chunks, created_at, receipt, problem"
+COLUMNS = "body, state, attempts, chunks, created_at, receipt, problem, behind"
 # A wait that lies days ahead was counted before the clock was set back.
 OPEN = """
     ((state IN ('pending', 'failed') AND (not_before <= :now OR not_before > :now + 86400))
@@ -42,10 +42,15 @@ ON CONFLICT DO UPDATE SET until = excluded.until WHERE excluded.until > until
 WAITS = "SELECT platform, chat, until FROM pauses WHERE until > :now AND until <= :now + 86400"
 TAKE = (
     """
-UPDATE outbox SET state = 'sending', node = :node, attempts = attempts + 1
+UPDATE outbox SET state = 'sending', node = :node, attempts = attempts + 1, behind = :behind
 WHERE reply = :reply AND """
     + OPEN
 )
+RECENT_ROWS = 10_000
+HAS_RECEIPT = """
+SELECT 1 FROM outbox WHERE n > (SELECT max(n) FROM outbox) - ?
+AND platform = ? AND chat = ? AND receipt = ? LIMIT 1
+"""
 
 
 class SqliteOutbox:
@@ -66,17 +71,23 @@ class SqliteOutbox:
         values = {"platforms": names, "now": now, "limit": limit, "key": only}
         return self._reader.now(lambda db: readable(_row, rows(db, sql, values)))
 
-    async def sending(self, reply: ReplyId, *, node: NodeId) -> bool:
+    async def sending(self, reply: ReplyId, *, node: NodeId, behind: str = "") -> bool:
+        values = {"node": node, "reply": reply, "behind": sound(behind)}
+
         def work(db: apsw.Cursor) -> bool:
             if is_buried(db, node):
                 return False
-            db.execute(TAKE, {"node": node, "reply": reply, "now": self._clock()})
+            db.execute(TAKE, {**values, "now": self._clock()})
             return db.connection.changes() == 1
 
         taken = await self._writer.write(work)
         if taken:
             self._in_hand[reply] = node
         return taken
+
+    async def has_receipt(self, platform: str, chat: str, receipt: str) -> bool:
+        values = (RECENT_ROWS, platform, chat, receipt)
+        return bool(self._reader.now(lambda db: list(rows(db, HAS_RECEIPT, values))))
 
     async def pause(self, platform: str, chat: str, *, until: float) -> None:
         def work(db: apsw.Cursor) -> None:
@@ -115,7 +126,7 @@ class SqliteOutbox:
 
 
 def _row(*row: Any) -> OutboxRow:
-    body, state, attempts, chunks, created_at, receipt, problem = row
+    body, state, attempts, chunks, created_at, receipt, problem, behind = row
     return OutboxRow(
         reply=decode_reply(body.encode()),
         state=_STATES[state],
@@ -124,4 +135,5 @@ def _row(*row: Any) -> OutboxRow:
         created_at=created_at,
         receipt=receipt or "",
         problem=problem or "",
+        behind=behind,
     )

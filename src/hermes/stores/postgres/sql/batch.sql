@@ -327,9 +327,10 @@ select pg_notify('hermes', w.who) from (
 where exists (select from nodes o where not o.buried and o.token <> %(token)s)
 
 -- name: sending
-update outbox o set state = 'sending', node = a.node, attempts = o.attempts + 1
-from unnest(%(id)s::text[], %(node)s::text[], %(again)s::boolean[])
-  with ordinality as a (id, node, again, n)
+update outbox o
+set state = 'sending', node = a.node, attempts = o.attempts + 1, behind = a.behind
+from unnest(%(id)s::text[], %(node)s::text[], %(again)s::boolean[], %(behind)s::text[])
+  with ordinality as a (id, node, again, behind, n)
 where o.id = a.id
   and exists (select from nodes x where x.id = a.node and not x.buried)
   and (o.state = 'sending' and a.again and o.node = a.node

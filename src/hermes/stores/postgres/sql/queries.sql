@@ -135,7 +135,7 @@ select pg_notify('hermes', '*') from left_
 
 -- name: due
 -- A wait that lies more than a day ahead was counted before a clock was set back.
-select reply, state, attempts, chunks, created_at, receipt, why from outbox o
+select reply, state, attempts, chunks, created_at, receipt, why, behind from outbox o
 where o.state in ('pending', 'failed', 'sending')
   and o.platform = any(%(platforms)s::text[])
   and not exists (
@@ -150,8 +150,13 @@ where o.state in ('pending', 'failed', 'sending')
 order by o.n limit %(limit)s
 
 -- name: outbox_rows
-select reply, state, attempts, chunks, created_at, receipt, why from outbox
+select reply, state, attempts, chunks, created_at, receipt, why, behind from outbox
 where key = %(key)s order by n desc limit %(limit)s
+
+-- name: has_receipt
+select exists (
+  select from outbox where platform = %(platform)s and chat = %(chat)s and receipt = %(receipt)s
+)
 
 -- name: pause
 with over as (
