@@ -21,7 +21,7 @@ class Order(NamedTuple):
     workdir: str
     output_bytes: int
     stdin: bool  # it can be written to later
-    groups: Sequence[str]  # control groups to join
+    groups: Sequence[str]  # control groups to join: files to write 0 into
     environment: Mapping[str, str]
     arguments: Sequence[str]
 

@@ -239,9 +239,15 @@ def _run(order: Order, words: list[str], writer: int) -> NoReturn:
         os.closerange(3, FILES_MAX)
         signal.set_wakeup_fd(-1)
         for group in order.groups:
-            Path(f"{group}/cgroup.procs").write_text("0", "ascii")
+            _join(group)
         become(words, order.environment)
     except OSError as refused:
         os.write(2, f"{refused}\n".encode("utf-8", "replace"))
     finally:
         os._exit(CANNOT_RUN)
+
+
+def _join(group: str) -> None:
+    entrance = os.open(group, os.O_WRONLY)
+    os.write(entrance, b"0")
+    os.close(entrance)

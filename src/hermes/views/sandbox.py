@@ -45,7 +45,7 @@ class Box(Struct, frozen=True, kw_only=True):
     arguments: tuple[str, ...] = ()  # in front of the command's own
     environment: Mapping[str, str]
     limits: str = ""  # shell words that a shell inside says first
-    groups: tuple[str, ...] = ()  # control groups that the process joins before it is boxed
+    groups: tuple[str, ...] = ()  # it joins these before it is boxed: files to write 0 into
 
     def around(self, command: Sequence[str]) -> list[str]:
         """For a program that is no detached shell: all of it in front, as arguments."""
@@ -54,7 +54,7 @@ class Box(Struct, frozen=True, kw_only=True):
             inner = [*self.arguments, "sh", "-c", f'{self.limits}; exec "$@"', "sh", *command]
         if not self.groups:
             return inner
-        joined = [f"echo 0 >{quote(group)}/cgroup.procs || exit 125" for group in self.groups]
+        joined = [f"echo 0 >{quote(group)} || exit 125" for group in self.groups]
         return ["sh", "-c", f'{"; ".join(joined)}; exec "$@"', "sh", *inner]
 
 

@@ -73,7 +73,8 @@ class Cgroups:
         self._sweeping = threading.Lock()
 
     def join(self, call: str) -> tuple[str, ...]:
-        """Groups for this command; those of commands that are over are removed."""
+        """For this command, a file of each group: a process that writes 0 there is in it. Groups of
+        commands that are over are removed."""
         name = UNSAFE.sub("-", call)[:128]
         groups = [parent / name for parent in self.parents]
         with self._sweeping:
@@ -83,7 +84,7 @@ class Cgroups:
                 made.append((time.time(), group))
         for group in groups:
             self._limit(group)
-        return tuple(str(group) for group in groups)
+        return tuple(str(_entrance(group)) for group in groups)
 
     def _swept(self) -> "deque[tuple[float, Path]]":
         """Those that are left by other processes are looked for once: a look at every group in
@@ -104,6 +105,14 @@ class Cgroups:
         _put(group / "memory.max", self._caps.memory_bytes)
         _put(group / "memory.swap.max", 0)
         _put(group / "memory.limit_in_bytes", self._caps.memory_bytes)
+
+
+def _entrance(group: Path) -> Path:
+    """Where one thread joins by itself, if there is such a file: for a whole process the kernel
+    first waits until every processor has noticed, which takes longer than a small command. Who
+    joins has one thread."""
+    alone = group / "tasks"
+    return alone if alone.exists() else group / "cgroup.procs"
 
 
 def _found(parents: tuple[Path, ...]) -> Iterator[tuple[float, Path]]:

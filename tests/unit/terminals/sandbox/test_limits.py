@@ -41,15 +41,33 @@ def test_res_02_a_group_is_made_for_a_call_and_removed_after_it() -> None:
         pytest.skip("this machine lets us make no control group")
     found = Cgroups(found.parents, CAPS, young_s=0.0)
     first = found.join("call/../one")
-    assert all(Path(group).name == "call-..-one" for group in first)
-    assert any((Path(group) / "pids.max").read_text() == "7\n" for group in first)
+    assert all(Path(group).parent.name == "call-..-one" for group in first)
+    assert any(Path(group).with_name("pids.max").read_text() == "7\n" for group in first)
     other = Cgroups(found.parents, CAPS).join("while-it-is-launched")
     assert all(Path(group).exists() for group in first), "it is young"
     time.sleep(0.05)
     second = found.join("two")
     assert not any(Path(group).exists() for group in first)
     for group in (*second, *other):
-        Path(group).rmdir()
+        Path(group).parent.rmdir()
+
+
+@pytest.mark.skipif(os.geteuid() != 0, reason="control groups are for root to make here")
+def test_res_02_whoever_writes_into_the_file_of_a_group_is_in_it() -> None:
+    groups = find_cgroups(Caps()).join("joined")
+    box = Box(environment={}, groups=groups)
+    said = subprocess.run(box.around(["cat", "/proc/self/cgroup"]), capture_output=True, check=True)
+    assert said.stdout.count(b"/hermes/joined\n") == len(groups)
+    for group in groups:
+        Path(group).parent.rmdir()
+
+
+def test_a_process_joins_by_itself_where_the_kernel_lets_it(tmp_path: Path) -> None:
+    groups = Cgroups((tmp_path,), CAPS)
+    (tmp_path / "old").mkdir()
+    (tmp_path / "old/tasks").touch()
+    assert groups.join("old") == (str(tmp_path / "old/tasks"),)
+    assert groups.join("new") == (str(tmp_path / "new/cgroup.procs"),)
 
 
 def test_groups_that_a_dead_process_left_are_removed_and_one_in_use_is_kept(tmp_path: Path) -> None:
@@ -62,11 +80,11 @@ def test_groups_that_a_dead_process_left_are_removed_and_one_in_use_is_kept(tmp_
 
 
 def test_what_is_around_a_program_limits_it_too(tmp_path: Path) -> None:
-    (tmp_path / "group").mkdir()
-    box = Box(environment={}, limits="ulimit -n 77", groups=(str(tmp_path / "group"),))
+    group = tmp_path / "a group"
+    box = Box(environment={}, limits="ulimit -n 77", groups=(str(group),))
     said = subprocess.run(box.around(["sh", "-c", "ulimit -n"]), capture_output=True, check=True)
     assert said.stdout == b"77\n"
-    assert (tmp_path / "group/cgroup.procs").read_text() == "0\n"
+    assert group.read_text() == "0\n"
     assert Box(environment={}).around(["ls"]) == ["ls"]
 
 
