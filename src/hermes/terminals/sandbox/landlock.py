@@ -28,6 +28,7 @@ from hermes.terminals.sandbox.places import (
     SHARED,
     Layout,
     Shown,
+    is_below,
     layout_of,
     outlasts,
 )
@@ -107,16 +108,18 @@ def _namespaces(layout: Layout, shared: Shown, means: Means, caps: Caps) -> list
         done += ["take", layout.note]
     done += ["freeze", "/"]
     done += ["door", layout.door] if layout.door else []
-    moved = [path for path in layout.shown if _is_covered(path, layout)]
+    own = _own_folders()
+    covers = (*own, *layout.hidden)  # something of the box's own stands there
+    moved = [path for path in layout.shown if any(is_below(path, cover) for cover in covers)]
     for path in moved:  # frozen now, as everything
         done += ["take", path]
-    for path in _own_folders():
+    for path in own:
         done += ["tmpfs", path, f"mode=1777,size={caps.scratch_bytes}"]
     done += ["put", "folder", layout.workspace]
     if not layout.workspace_changes:  # it may lie in a folder of the box's own, where all may write
         done += ["freeze", layout.workspace]
     inside = [*moved, layout.note] if layout.note else moved
-    cut = [path for path in layout.hidden if any(_is_below(one, path) for one in inside)]
+    cut = [path for path in layout.hidden if any(is_below(one, path) for one in inside)]
     for path in (*shared.closed, *layout.hidden):
         done += ["tmpfs", path, "mode=0555,size=64k"] if path in cut else ["hide", path]
     done += ["put", "file", layout.note] if layout.note else []
@@ -138,18 +141,9 @@ def _uncovered(layout: Layout) -> list[str]:
     """Where nothing can be put in front of a file, each that may be seen is named."""
     found: list[str] = []
     for path in layout.shown:
-        inside = any(_is_below(one, path) for one in layout.covered)
+        inside = any(is_below(one, path) for one in layout.covered)
         found += sorted(str(each) for each in Path(path).iterdir()) if inside else [path]
     return [path for path in found if path not in layout.covered]
-
-
-def _is_covered(path: str, layout: Layout) -> bool:
-    """Does something of the box's own stand where it is?"""
-    return any(_is_below(path, cover) for cover in (*_own_folders(), *layout.hidden))
-
-
-def _is_below(path: str, folder: str) -> bool:
-    return Path(path).is_relative_to(folder)
 
 
 def _own_folders() -> tuple[str, ...]:

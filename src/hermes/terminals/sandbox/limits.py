@@ -11,6 +11,7 @@ import threading
 import time
 from collections import deque
 from collections.abc import Iterator
+from functools import cache
 from pathlib import Path
 from typing import Final
 
@@ -20,6 +21,7 @@ from hermes.views.sandbox import Guard
 
 CGROUPS: Final = Path("/sys/fs/cgroup")
 OURS = "hermes"
+LIMITS = ("pids.max", "memory.max", "memory.swap.max", "memory.limit_in_bytes")
 UNSAFE = re.compile(r"[^A-Za-z0-9._-]")
 YOUNG_S = 60.0  # an empty group may belong to a command that is just being launched
 BLOCK, KIBI = 1024, 1024  # of bash; where a shell counts in halves, less is allowed
@@ -84,7 +86,7 @@ class Cgroups:
                 made.append((time.time(), group))
         for group in groups:
             self._limit(group)
-        return tuple(str(_entrance(group)) for group in groups)
+        return tuple(f"{group}/{_entrance(group.parent)}" for group in groups)
 
     def _swept(self) -> "deque[tuple[float, Path]]":
         """Those that are left by other processes are looked for once: a look at every group in
@@ -101,18 +103,28 @@ class Cgroups:
         return self._made
 
     def _limit(self, group: Path) -> None:
-        _put(group / "pids.max", self._caps.processes)
-        _put(group / "memory.max", self._caps.memory_bytes)
-        _put(group / "memory.swap.max", 0)
-        _put(group / "memory.limit_in_bytes", self._caps.memory_bytes)
+        numbers = {
+            "pids.max": self._caps.processes,
+            "memory.max": self._caps.memory_bytes,
+            "memory.swap.max": 0,
+            "memory.limit_in_bytes": self._caps.memory_bytes,
+        }
+        for name in _limits_in(group.parent):
+            _put(group / name, numbers[name])
 
 
-def _entrance(group: Path) -> Path:
+@cache
+def _limits_in(parent: Path) -> tuple[str, ...]:
+    """Those that the kernel knows there; a group has no others than the one that it is in."""
+    return tuple(name for name in LIMITS if (parent / name).exists())
+
+
+@cache
+def _entrance(parent: Path) -> str:
     """Where one thread joins by itself, if there is such a file: for a whole process the kernel
     first waits until every processor has noticed, which takes longer than a small command. Who
     joins has one thread."""
-    alone = group / "tasks"
-    return alone if alone.exists() else group / "cgroup.procs"
+    return "tasks" if (parent / "tasks").exists() else "cgroup.procs"
 
 
 def _found(parents: tuple[Path, ...]) -> Iterator[tuple[float, Path]]:

@@ -114,6 +114,12 @@ def places_of(workspace: Path, home: Path, shown: Iterable[Path] = ()) -> Places
     )
 
 
+def is_below(path: str, folder: str) -> bool:
+    """Is it that folder, or something in it? Both as Path spells them, so that comparing text is
+    enough: a box asks this a hundred times."""
+    return path == folder or path.startswith(folder if folder.endswith("/") else f"{folder}/")
+
+
 def outlasts(folder: str, workspace: Path) -> bool:
     """Does that folder, as a command saw it, outlast the box?"""
     place = Path(folder)
@@ -150,7 +156,7 @@ def layout_of(places: Places, wish: Wish) -> Layout:
 def _shown(places: Places, wish: Wish, hidden: tuple[str, ...]) -> tuple[str, ...]:
     """Without what can be seen already, and without what is not there."""
     seen = (*places.readable, str(places.workspace))
-    wanted = dict.fromkeys((*places.shown, *wish.readable))
+    wanted = dict.fromkeys(str(Path(path)) for path in (*places.shown, *wish.readable))
     real = {path: os.path.realpath(path) for path in wanted if Path(path).exists()}
     return tuple(
         path for path, at in real.items() if not _beneath(at, seen) or _beneath(at, hidden)
@@ -158,12 +164,12 @@ def _shown(places: Places, wish: Wish, hidden: tuple[str, ...]) -> tuple[str, ..
 
 
 def _beneath(path: str, folders: Iterable[str]) -> bool:
-    return any(Path(path).is_relative_to(folder) for folder in folders)
+    return any(is_below(path, folder) for folder in folders)
 
 
 def _demand_visible(places: Places, shown: tuple[str, ...], workdir: str) -> None:
     more = tuple(map(os.path.realpath, shown))
-    if any(places.home.is_relative_to(path) for path in (*places.readable, *more)):
+    if _beneath(str(places.home), (*places.readable, *more)):
         raise ToolFailed(f"A readable folder holds {places.home}, where the secrets are.")
     seen = (str(places.workspace), *places.readable, SHARED, *more)
     if workdir not in ALWAYS_THERE and not _beneath(workdir, seen):
@@ -175,7 +181,8 @@ def _demand_visible(places: Places, shown: tuple[str, ...], workdir: str) -> Non
 
 def _demand_room(places: Places) -> None:
     root, home = places.workspace, places.home
-    if any(Path(path).is_relative_to(root) for path in (*SYSTEM, SHARED, SCRATCH, "/dev", "/proc")):
+    system = (*SYSTEM, SHARED, SCRATCH, "/dev", "/proc")
+    if any(is_below(path, str(root)) for path in system):
         raise ToolFailed(f"{root} holds the system itself: set terminal.workdir to a folder in it.")
     own = home / WORKSPACE
     if root.is_relative_to(home) and not root.is_relative_to(own):

@@ -63,11 +63,12 @@ def test_res_02_whoever_writes_into_the_file_of_a_group_is_in_it() -> None:
 
 
 def test_a_process_joins_by_itself_where_the_kernel_lets_it(tmp_path: Path) -> None:
-    groups = Cgroups((tmp_path,), CAPS)
-    (tmp_path / "old").mkdir()
-    (tmp_path / "old/tasks").touch()
-    assert groups.join("old") == (str(tmp_path / "old/tasks"),)
-    assert groups.join("new") == (str(tmp_path / "new/cgroup.procs"),)
+    old, new = tmp_path / "old", tmp_path / "new"
+    for parent in (old, new):
+        parent.mkdir()
+    (old / "tasks").touch()
+    joined = Cgroups((old, new), CAPS).join("call")
+    assert joined == (str(old / "call/tasks"), str(new / "call/cgroup.procs"))
 
 
 def test_groups_that_a_dead_process_left_are_removed_and_one_in_use_is_kept(tmp_path: Path) -> None:

@@ -9,7 +9,7 @@ from hermes.core.errors import ToolFailed
 from hermes.terminals.sandbox.bubblewrap import words
 from hermes.terminals.sandbox.landlock import Means, steps
 from hermes.terminals.sandbox.limits import Caps
-from hermes.terminals.sandbox.places import Places, Shown, layout_of, survey
+from hermes.terminals.sandbox.places import Places, Shown, is_below, layout_of, survey
 from hermes.views.sandbox import Wish
 
 NOTHING = Shown((), ())
@@ -105,3 +105,19 @@ def test_a_readable_folder_may_not_hold_our_home(tmp_path: Path) -> None:
     made = places(tmp_path / "work", tmp_path / "home", readable=(str(tmp_path),))
     with pytest.raises(ToolFailed, match="where the secrets are"):
         layout_of(made, wish(tmp_path / "work"))
+
+
+@pytest.mark.parametrize(
+    ("path", "folder"),
+    [
+        ("/a", "/a"),
+        ("/a/b", "/a"),
+        ("/ab", "/a"),
+        ("/a", "/a/b"),
+        ("/a", "/"),
+        ("/", "/"),
+        ("/", "/a"),
+    ],
+)
+def test_a_path_is_below_a_folder_as_it_is_for_pathlib(path: str, folder: str) -> None:
+    assert is_below(path, folder) is Path(path).is_relative_to(folder)
