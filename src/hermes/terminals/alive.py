@@ -1,5 +1,6 @@
 """Is that process still the one we mean? A pid is reused; pid, start time and boot together not."""
 
+import os
 import platform
 from collections.abc import Callable, Sequence
 from pathlib import Path
@@ -10,6 +11,7 @@ from msgspec import Struct
 Ask = Callable[[Sequence[str]], str]  # run a small program to its end and return what it printed
 
 PROC = Path("/proc")
+LINE_BYTES = 4096
 BOOT_ID = PROC / "sys/kernel/random/boot_id"
 
 
@@ -64,10 +66,16 @@ class LinuxProcesses:
 
     def _stat(self, pid: int) -> Stat | None:
         try:
-            line = (PROC / str(pid) / "stat").read_text(encoding="utf-8", errors="replace")
-        except (FileNotFoundError, ProcessLookupError):
+            file = os.open(f"{PROC}/{pid}/stat", os.O_RDONLY)
+        except FileNotFoundError:
             return None
-        stat = parse_stat(line)
+        try:
+            line = os.read(file, LINE_BYTES)
+        except ProcessLookupError:
+            return None
+        finally:
+            os.close(file)
+        stat = parse_stat(line.decode("utf-8", "replace"))
         return None if stat is None or stat.state in "ZX" else stat
 
 

@@ -67,12 +67,11 @@ class LocalTerminal:
         self._shell = self.which("bash") or self.which("sh") or "/bin/sh"
         self._launcher = launcher or Launcher()
         self._pidfds = pidfds
-        self._starting: dict[CallId, asyncio.Future[None]] = {}
+        self._starting: dict[CallId, asyncio.Future[Sighting]] = {}
 
     async def launch(self, launch: Launch) -> Sighting:
         """Returns when it has begun, so that only a crash leaves one that has not."""
-        await asyncio.shield(self._starts(launch))
-        return await asyncio.to_thread(self._register.sight, self._register.folder(launch.id))
+        return await asyncio.shield(self._starts(launch))
 
     async def look(self, call: CallId) -> Sighting | None:
         return await asyncio.to_thread(self._register.look, self._register.folder(call))
@@ -81,12 +80,13 @@ class LocalTerminal:
         folder = self._register.folder(call)
         until, pause = time.monotonic() + timeout_s, POLL_S_MIN
         while True:
-            seen, meta, pid = await asyncio.to_thread(self._register.meet, folder)
+            met = await asyncio.to_thread(self._register.meet, folder)
+            seen, meta = met.seen, met.meta
             match seen.state:
                 case Lost():
                     return seen
                 case Ended():
-                    return await self._drained(folder)
+                    return seen if met.whole else await self._drained(folder)
                 case Pending() | Running():
                     pass
             now = time.monotonic()
@@ -96,7 +96,7 @@ class LocalTerminal:
             if now >= until:
                 return seen
             left = min(until, deadline) - now
-            if pid is None or not await exit_of(pid, left, self._pidfds):
+            if met.wrapper is None or not await exit_of(met.wrapper, left, self._pidfds):
                 await asyncio.sleep(min(left, pause))
                 pause = min(pause * 2, POLL_S_MAX)
 
@@ -142,12 +142,12 @@ class LocalTerminal:
 
     # ── starting ────────────────────────────────────────────────────────────────────────────────
 
-    def _starts(self, launch: Launch) -> asyncio.Future[None]:
+    def _starts(self, launch: Launch) -> asyncio.Future[Sighting]:
         loop = asyncio.get_running_loop()
-        starting = loop.run_in_executor(None, self._begin, launch)
+        starting = loop.run_in_executor(None, self._begun, launch)
         self._starting[launch.id] = starting
 
-        def forget(started: asyncio.Future[None]) -> None:
+        def forget(started: asyncio.Future[Sighting]) -> None:
             started.exception()  # the launch raises it, unless it was cancelled
             if self._starting.get(launch.id) is started:
                 del self._starting[launch.id]
@@ -155,9 +155,13 @@ class LocalTerminal:
         starting.add_done_callback(forget)
         return starting
 
-    def _begin(self, launch: Launch) -> None:
-        """Only the wrapper that takes the gate runs the command, so one too many does no harm."""
+    def _begun(self, launch: Launch) -> Sighting:
         folder = self._register.folder(launch.id)
+        self._begin(launch, folder)
+        return self._register.sight(folder)
+
+    def _begin(self, launch: Launch, folder: Folder) -> None:
+        """Only the wrapper that takes the gate runs the command, so one too many does no harm."""
         meta = folder.meta()
         if meta is not None and not isinstance(self._register.state(folder, meta), Pending):
             return

@@ -182,10 +182,13 @@ class Folder:
 
     def _get(self, name: str) -> bytes | None:
         try:
-            with (self.path / name).open("rb") as file:
-                return file.read(NOTE_BYTES_MAX)
+            handle = os.open(self.path / name, os.O_RDONLY)
         except (FileNotFoundError, NotADirectoryError):
             return None
+        try:
+            return os.read(handle, min(os.fstat(handle).st_size, NOTE_BYTES_MAX))
+        finally:
+            os.close(handle)
 
     def _put(self, name: str, content: bytes) -> None:
         new = self.path / f"{name}.{os.getpid()}-{threading.get_ident()}.new"

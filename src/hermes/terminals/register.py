@@ -29,6 +29,15 @@ class Limits(Struct, frozen=True, kw_only=True):
     keep_bytes: int = 2 * 1024**3
 
 
+class Met(Struct, frozen=True):
+    """What somebody who waits for a command has to know."""
+
+    seen: Sighting
+    meta: Meta
+    wrapper: int | None  # its pid, while it lives
+    whole: bool  # no output will come any more
+
+
 class Register:
     """The calls of one home. `keeps`: is a folder of one command there for the next one?"""
 
@@ -49,8 +58,9 @@ class Register:
 
     def look(self, folder: Folder) -> Sighting | None:
         meta = folder.meta()
-        if meta is None:
-            return None
+        return None if meta is None else self._seen(folder, meta)
+
+    def _seen(self, folder: Folder, meta: Meta) -> Sighting:
         state, size = self.state(folder, meta), folder.size()
         began = folder.began_at()
         where = meta.launch.workspace
@@ -72,13 +82,19 @@ class Register:
             raise ToolFailed(f"There is no command {folder.path.name}.")
         return seen
 
-    def meet(self, folder: Folder) -> tuple[Sighting, Meta, int | None]:
-        """The sighting, its times, and the pid of its wrapper while that lives."""
-        seen, meta, gate = self.sight(folder), folder.meta(), folder.gate()
+    def meet(self, folder: Folder) -> Met:
+        meta = folder.meta()
         if meta is None:
             raise ToolFailed(f"There is no command {folder.path.name}.")
+        whole = folder.drained()  # asked first: then what is seen has all of the output
+        seen = self._seen(folder, meta)
+        runs = isinstance(seen.state, Running)
+        return Met(seen, meta, self._wrapper(folder) if runs else None, whole)
+
+    def _wrapper(self, folder: Folder) -> int | None:
+        gate = folder.gate()
         lives = isinstance(gate, Begun) and self._processes.start(gate.pid)
-        return seen, meta, gate.pid if isinstance(gate, Begun) and lives else None
+        return gate.pid if isinstance(gate, Begun) and lives else None
 
     def listed(self, session: SessionKey) -> tuple[Sighting, ...]:
         found = []
