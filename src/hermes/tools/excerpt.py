@@ -22,10 +22,14 @@ async def excerpt_of(
 ) -> str:
     """Head and tail within the limit, ending with a new line unless empty."""
     call, size = seen.launch.id, seen.size
-    if is_binary(await terminal.read(call, 0, min(size, SAMPLE_BYTES))):
+    if not size:
+        return ""
+    small = size <= head_bytes + tail_bytes
+    first = await terminal.read(call, 0, size if small else min(size, SAMPLE_BYTES))
+    if is_binary(first[:SAMPLE_BYTES]):
         return f"[binary output: {size:,} bytes in {seen.output}]\n"
-    if size <= head_bytes + tail_bytes:
-        whole = clipped(clean(await terminal.read(call, 0, size)), head_bytes, tail_bytes)
+    if small:
+        whole = clipped(clean(first), head_bytes, tail_bytes)
         return _ended(joined(whole, left_out=f"{whole.left_out:,} bytes are only in {seen.output}"))
     head = clean(await terminal.read(call, 0, head_bytes))
     tail = clean_tail(await terminal.read(call, size - tail_bytes, tail_bytes))

@@ -138,9 +138,9 @@ class _Shell:
     async def run(self, bench: Bench) -> ToolResult:
         arguments = ARGUMENTS.parse(bench.call.arguments)
         background = bool(arguments.background)
-        workdir, note = await asyncio.to_thread(self._workdir, bench, arguments)
         if background:
             await self._demand_room(bench)
+        workdir, note = await asyncio.to_thread(self._vouched, bench, arguments)
         launch = Launch(
             id=bench.call.id,
             session=bench.session,
@@ -150,7 +150,7 @@ class _Shell:
             timeout_s=None if background else arguments.timeout or self._timeout_s,
             background=background,
         )
-        seen = await self._launched(launch)
+        seen = await self._terminal.launch(launch)
         if isinstance(seen.state, Lost) and terminal_effect(arguments) is not Effect.EFFECT:
             await self._terminal.forget(launch.id)
             seen = await self._terminal.launch(launch)
@@ -161,21 +161,27 @@ class _Shell:
         is still open, so this is its first run. Nothing known, or lost: nobody can say."""
         seen = await self._terminal.look(bench.call.id)
         if seen is not None and isinstance(seen.state, Pending):
-            seen = await self._launched(seen.launch)
+            await asyncio.to_thread(self._vouch_for, seen.launch.command)
+            seen = await self._terminal.launch(seen.launch)
         if seen is None:
             return None
         result = await self._result(bench, seen, "")
         return None if result.outcome is Outcome.UNKNOWN else result
 
-    async def _launched(self, launch: Launch) -> Sighting:
-        try:
-            await asyncio.to_thread(self._vouch, launch.command)
-        except Rejected as refused:
-            raise ToolFailed(f"{refused}. Nothing was run.") from refused
-        return await self._terminal.launch(launch)
-
     async def stop(self, bench: Bench) -> None:
         await self._terminal.stop(bench.call.id, "stopped")
+
+    def _vouched(self, bench: Bench, arguments: TerminalArguments) -> tuple[str, str]:
+        """Where it may run, and what is to be said about that."""
+        found = self._workdir(bench, arguments)
+        self._vouch_for(arguments.command)
+        return found
+
+    def _vouch_for(self, command: str) -> None:
+        try:
+            self._vouch(command)
+        except Rejected as refused:
+            raise ToolFailed(f"{refused}. Nothing was run.") from refused
 
     def _workdir(self, bench: Bench, arguments: TerminalArguments) -> tuple[str, str]:
         if not arguments.workdir:
