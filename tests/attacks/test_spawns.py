@@ -12,10 +12,11 @@ STARTERS = {
     "multiprocessing": {"Process", "Pool"},
 }
 PREFIXES = {"os": ("exec", "spawn")}
-METHODS = {"subprocess_exec", "subprocess_shell"}
+METHODS = {"subprocess_exec", "subprocess_shell", "PyOS_BeforeFork"}
 WHY = {
     "terminals/spawn.py": "the place: commands of tools, boxed by the sandbox they are given",
     "terminals/wrapper.py": "the program that spawn.py starts: forks what it is ordered to",
+    "terminals/sandbox/kernel.py": "a fork into a control group, for the wrapper",
     "terminals/sandbox/enter.py": "the way into a box: becomes the command, or waits for it",
     "terminals/sandbox/links.py": "forks itself for each connection from a box to the proxy",
     "cli/service/programs.py": "the owner's own command: asks systemd or launchd",

@@ -28,6 +28,7 @@ import select
 import signal
 import socket
 import sys
+from collections.abc import Sequence
 from pathlib import Path
 from typing import NoReturn
 
@@ -45,12 +46,14 @@ from hermes.terminals.orders import (
 )
 from hermes.terminals.program import ENTER
 from hermes.terminals.sandbox.enter import become, hear, outside
+from hermes.terminals.sandbox.kernel import fork_into
 
 IDLE_S = 60
 BEGIN_S_MAX = 10
 SETTLE_MAX = 16  # pieces: the most that a pipe holds
 FILES_MAX = 64  # more than the launcher ever opens
 CANNOT_RUN = 127
+WHOLE = "/cgroup.procs"  # by this a process is moved with all its threads
 
 
 def main() -> None:
@@ -162,9 +165,9 @@ def _stay(order: Order) -> None:
     if tuple(order.arguments[: len(ENTER)]) == ENTER:  # what would be started is here
         words = list(order.arguments[len(ENTER) :])
     outside(words)
-    command = os.fork()
+    command, groups = _forked(order.groups)
     if command == 0:
-        _run(order, words, writer)
+        _run(order._replace(groups=groups), words, writer)
     os.close(writer)
     output = Output(order, reader)
     while True:
@@ -182,6 +185,15 @@ def _stay(order: Order) -> None:
         while output.files:
             output.pour()
         os.close(_made(f"{order.folder}/drained"))
+
+
+def _forked(groups: Sequence[str]) -> tuple[int, Sequence[str]]:
+    """A fork, and the groups that the child has yet to join: in one of them it may begin."""
+    for group in groups:
+        if group.endswith(WHOLE):
+            with contextlib.suppress(OSError):  # the kernel is too old, or a filter forbids it
+                return fork_into(group.removesuffix(WHOLE)), [g for g in groups if g != group]
+    return os.fork(), groups
 
 
 class Output:

@@ -21,7 +21,12 @@ from hermes.views.terminal import Ended, Launch
 from tests.unit.terminals.launchers import slow_launcher
 
 Made = Callable[..., Launch]
+CGROUPS = ("/sys/fs/cgroup", "/sys/fs/cgroup/unified")
 CALL = CallId("turn-1")
+UNIFIED = next(
+    (place for place in map(Path, CGROUPS) if (place / "cgroup.controllers").exists()),
+    Path("/none"),
+)
 
 
 @pytest.fixture
@@ -101,6 +106,36 @@ def test_c24_a_launcher_killed_before_it_could_answer_has_run_the_command_once(
     time.sleep(0.6)
     assert (tmp_path / "one/ran").read_text() == "ran\n"
     launcher.close()
+
+
+@pytest.mark.skipif(not os.access(UNIFIED, os.W_OK), reason="no control groups to make here")
+def test_a_command_begins_in_its_control_group(launcher: Launcher, tmp_path: Path) -> None:
+    group = UNIFIED / f"hermes-test-{os.getpid()}"
+    group.mkdir()
+    wanted = order(tmp_path / "one", "sh", "-c", "cat /proc/self/cgroup; exit 3")
+    assert launcher.begin(wanted._replace(groups=(f"{group}/cgroup.procs",))) == BEGUN
+    until((tmp_path / "one/status").exists)
+    assert f"0::/{group.name}\n" in (tmp_path / "one/output").read_text()
+    assert (tmp_path / "one/status").read_text() == "3\n.\n"
+    until(lambda: not (group / "cgroup.procs").read_text())
+    group.rmdir()
+
+
+def test_where_no_process_can_begin_in_a_group_it_joins(launcher: Launcher, tmp_path: Path) -> None:
+    joined = tmp_path / "cgroup.procs"
+    joined.touch()
+    wanted = order(tmp_path / "one", "cat", str(joined))
+    assert launcher.begin(wanted._replace(groups=(str(joined),))) == BEGUN
+    until((tmp_path / "one/status").exists)
+    assert (tmp_path / "one/output").read_text() == "0", "before it began"
+
+
+def test_a_group_that_cannot_be_joined_lets_nothing_run(launcher: Launcher, tmp_path: Path) -> None:
+    wanted = order(tmp_path / "one", "touch", "ran")
+    assert launcher.begin(wanted._replace(groups=(str(tmp_path / "none/cgroup.procs"),))) == BEGUN
+    until((tmp_path / "one/status").exists)
+    assert (tmp_path / "one/status").read_text() == "127\n.\n"
+    assert not (tmp_path / "one/ran").exists()
 
 
 def until(holds: Callable[[], bool]) -> None:

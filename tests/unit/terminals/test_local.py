@@ -379,6 +379,7 @@ def test_no_other_module_of_tools_and_terminals_starts_a_process() -> None:
     files = sorted([*package.glob("tools/*.py"), *package.glob("terminals/**/*.py")])
     assert [f.name for f in files if starts.search(f.read_text("utf-8"))] == [
         "enter.py",
+        "kernel.py",
         "links.py",
         "spawn.py",
         "wrapper.py",
