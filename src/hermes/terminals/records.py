@@ -77,11 +77,12 @@ class Folder:
 
     def prepare(self, meta: Meta) -> None:
         """Ready for a wrapper. The meta file comes last: where it is, everything is."""
-        for folder in (self.path.parent, self.path):
-            folder.mkdir(mode=0o700, parents=True, exist_ok=True)
-        self.workdir_file.touch(
-            0o600
-        )  # a box shows this one file of the folder, so it must be there
+        try:
+            self.path.mkdir(mode=0o700, exist_ok=True)
+        except FileNotFoundError:
+            self.path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
+            self.path.mkdir(mode=0o700, exist_ok=True)
+        self.workdir_file.touch(0o600)  # a box shows this one file, so it must be there
         if meta.launch.background:
             with contextlib.suppress(FileExistsError):
                 os.mkfifo(self.stdin, 0o600)

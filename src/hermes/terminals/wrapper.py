@@ -53,6 +53,7 @@ BEGIN_S_MAX = 10
 SETTLE_MAX = 16  # pieces: the most that a pipe holds
 FILES_MAX = 64  # more than the launcher ever opens
 CANNOT_RUN = 127
+UNNAMED = "status.new"  # what will be the status
 WHOLE = "/cgroup.procs"  # by this a process is moved with all its threads
 
 
@@ -169,6 +170,7 @@ def _stay(order: Order) -> None:
     if command == 0:
         _run(order._replace(groups=groups), words, writer)
     os.close(writer)
+    empty = _made_ahead(order.folder)
     output = Output(order, reader)
     while True:
         ready, _, _ = select.select([woken, *output.files], [], [])
@@ -180,7 +182,8 @@ def _stay(order: Order) -> None:
         if ended:
             break
     output.settle()
-    _leave(order.folder, os.waitstatus_to_exitcode(status), drained=not output.files)
+    code = os.waitstatus_to_exitcode(status)
+    _leave(order.folder, empty, code, drained=not output.files)
     if output.files and os.fork() == 0:  # a daemon that the command left may go on writing
         while output.files:
             output.pour()
@@ -227,12 +230,21 @@ class Output:
             self.pour()
 
 
-def _leave(folder: str, code: int, *, drained: bool) -> None:
-    status = _made(f"{folder}/status.new")
+def _made_ahead(folder: str) -> int:
+    """The file that the status will be written to, made while the command runs: on a busy disk that
+    takes a moment, which nobody has to wait for now. -1 where it could not be made yet."""
+    try:
+        return _made(f"{folder}/{UNNAMED}")
+    except OSError:
+        return -1
+
+
+def _leave(folder: str, empty: int, code: int, *, drained: bool) -> None:
+    status = empty if empty >= 0 else _made(f"{folder}/{UNNAMED}")
     note = f"{END_MARK}\n" if drained else ""
     os.write(status, f"{code if code >= 0 else 128 - code}\n{note}".encode())
     os.close(status)
-    Path(f"{folder}/status.new").rename(f"{folder}/status")
+    Path(f"{folder}/{UNNAMED}").rename(f"{folder}/status")
 
 
 def _made(path: str) -> int:

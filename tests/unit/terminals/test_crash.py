@@ -25,7 +25,17 @@ from tests.unit.terminals.launchers import dying_launcher, slow_launcher
 
 ROOT = Path(__file__).parents[3]
 CALL = CallId("turn-1")
-WRAPPING = ("wrap", "_began", "_stay", "_forked", "pour", "settle", "_leave", "_made")
+WRAPPING = (
+    "wrap",
+    "_began",
+    "_stay",
+    "_forked",
+    "pour",
+    "settle",
+    "_made_ahead",
+    "_leave",
+    "_made",
+)
 Made = Callable[..., Launch]
 Life = Callable[..., int]
 SOAK = os.environ.get("HERMES_SOAK") == "1"
