@@ -144,7 +144,7 @@ class LocalTerminal:
 
     def _starts(self, launch: Launch) -> asyncio.Future[Sighting]:
         loop = asyncio.get_running_loop()
-        starting = loop.run_in_executor(None, self._begun, launch)
+        starting = loop.run_in_executor(None, self._begin, launch)
         self._starting[launch.id] = starting
 
         def forget(started: asyncio.Future[Sighting]) -> None:
@@ -155,16 +155,12 @@ class LocalTerminal:
         starting.add_done_callback(forget)
         return starting
 
-    def _begun(self, launch: Launch) -> Sighting:
-        folder = self._register.folder(launch.id)
-        self._begin(launch, folder)
-        return self._register.sight(folder)
-
-    def _begin(self, launch: Launch, folder: Folder) -> None:
+    def _begin(self, launch: Launch) -> Sighting:
         """Only the wrapper that takes the gate runs the command, so one too many does no harm."""
+        folder = self._register.folder(launch.id)
         meta = folder.meta()
         if meta is not None and not isinstance(self._register.state(folder, meta), Pending):
-            return
+            return self._register.sight(folder)
         timeout = launch.timeout_s
         deadline = None if timeout is None else time.monotonic() + timeout
         boot = self._register.boot
@@ -179,6 +175,7 @@ class LocalTerminal:
             if said != GONE:
                 why = said.decode("utf-8", "replace")
                 raise ToolFailed(f"The command could not be started: {why}.")
+        return self._register.sight(folder)
 
     def _order(self, launch: Launch, folder: Folder) -> Order:
         box = self._box(launch, folder)
