@@ -26,9 +26,8 @@ ENTRIES_MAX: Final = 100
 KNOWN_MAX: Final = 1_024  # texts that were read before: the same few come all the time
 PORT_MAX: Final = 65_535
 LOOPBACK_NAMES: Final = frozenset({"localhost", "127.0.0.1", "::1"})
-HOST: Final = re.compile(
-    r"(?:\[([0-9a-f:.]{2,45})\]|([a-z0-9][a-z0-9._-]{0,252}))(?::([0-9]{1,5}))?"
-)
+# A text until it is needed: a start compiles nothing.
+HOST: Final = r"(?:\[([0-9a-f:.]{2,45})\]|([a-z0-9][a-z0-9._-]{0,252}))(?::([0-9]{1,5}))?"
 
 
 class Tls(Struct, frozen=True):
@@ -102,7 +101,7 @@ def address_of(text: str) -> Address | None:
 @lru_cache(KNOWN_MAX)
 def host_of(text: str) -> Host | None:
     """What a Host header names; None for what no client of ours would write."""
-    found = HOST.fullmatch(text.lower())
+    found = re.fullmatch(HOST, text.lower())
     if found is None or int(found[3] or 0) > PORT_MAX:
         return None
     if found[1] is not None and address_of(found[1]) is None:

@@ -23,8 +23,9 @@ CALL_CHARS_MAX: Final = 2_000  # of what is told about a call that the client ma
 CARRIED: Final = "carried"  # the line is the client's word
 SENDER: Final = Person(id=PLATFORM)
 
-_DATA_URL: Final = re.compile(r"data:([\w.+-]+/[\w.+-]+);base64,", re.ASCII | re.IGNORECASE)
-_VISIBLE: Final = re.compile(r"[!-~]([ -~]{0,253}[!-~])?", re.ASCII)
+# Patterns stay texts until one is needed: a start compiles none of them.
+_DATA_URL: Final = r"(?ai)data:([\w.+-]+/[\w.+-]+);base64,"
+_VISIBLE: Final = r"[!-~]([ -~]{0,253}[!-~])?"
 _asked = msgspec.json.Decoder(Asked)
 
 
@@ -59,7 +60,7 @@ def asked(body: bytes) -> Asked:
 
 def ticket(session: str | None, idempotency_key: str | None, new_id: Callable[[], str]) -> Ticket:
     for header, value in (("X-Hermes-Session-Id", session), ("Idempotency-Key", idempotency_key)):
-        if value is not None and not _VISIBLE.fullmatch(value):
+        if value is not None and not re.fullmatch(_VISIBLE, value):
             rule = f"has 1 to {NAME_CHARS_MAX} visible ASCII characters"
             raise wrong(f"{header} {rule}.", "invalid_header")
     return Ticket(
@@ -191,7 +192,7 @@ def _media(message: Message, media: Mapping[str, Media]) -> tuple[Media, ...]:
 
 
 def _picture(url: str) -> Picture:
-    found = _DATA_URL.match(url)
+    found = re.match(_DATA_URL, url)
     if found is None:
         raise wrong(_NOT_FETCHED, "invalid_image_url")
     media_type = found.group(1).lower()
