@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from hermes.channels.serving import HEAD_BYTES_MAX, HEADERS_MAX
+from hermes.channels.serving.parser import HEAD_BYTES_MAX, HEADERS_MAX
 from tests.attacks.wire import WAIT_S, asked, parsed, request, sent
 from tests.doubles.model import Model
 from tests.process.gateway import KEY, gateway

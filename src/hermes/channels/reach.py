@@ -122,9 +122,12 @@ def demand_strong(key: str, secret: str, fix: str) -> None:
         raise Misconfigured(key, problem, fix)
 
 
-def demand_certificate(section: str, tls: Tls) -> None:
-    """Raises Misconfigured when nobody could be served with it."""
+def certified(section: str, tls: Tls | None) -> ssl.SSLContext | None:
+    """What to serve with. Raises Misconfigured when nobody could be."""
+    if tls is None:
+        return None
     context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
+    context.minimum_version = ssl.TLSVersion.TLSv1_2
     try:
         context.load_cert_chain(tls.certificate_file, tls.key_file or None, password=lambda: "")
     except OSError as error:
@@ -132,6 +135,7 @@ def demand_certificate(section: str, tls: Tls) -> None:
         problem = f"cannot be used ({error.strerror or error})"
         fix = f"Give a certificate in PEM, and its key without a password as {section}.tls.key_file"
         raise Misconfigured(key, problem, fix) from error
+    return context
 
 
 def _texts(section: str, raw: Mapping[str, object], name: str) -> tuple[str, ...]:

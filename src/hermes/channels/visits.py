@@ -10,7 +10,6 @@ from functools import lru_cache
 from typing import Final
 
 from msgspec import Struct
-from starlette.types import Scope
 
 from hermes.channels.reach import (
     KNOWN_MAX,
@@ -21,6 +20,7 @@ from hermes.channels.reach import (
     address_of,
     host_of,
 )
+from hermes.channels.serving.head import Ends, Head
 
 SAFE: Final = frozenset({"GET", "HEAD", "OPTIONS"})
 HOPS_MAX: Final = 20  # of a list of forwarders, from its end
@@ -47,18 +47,17 @@ class Turned(Struct, frozen=True):
     text: str
 
 
-def visit(reach: Reach, scope: Scope) -> Visitor | Turned:
-    headers = _headers(scope["headers"])
-    client = scope["client"]
-    peer = address_of(client[0]) if client else None
+def visit(reach: Reach, head: Head) -> Visitor | Turned:
+    headers, ends = _headers(head.headers), head.ends
+    peer = None if ends.client is None else address_of(ends.client)
     behind = reach.trusts(peer)
     if reach.only_proxies and not behind and not (peer is not None and peer.is_loopback):
         return Turned(403, "not_by_proxy", "Nothing is encrypted here: come by the proxy.")
-    host = _asked_for(reach, scope, headers, behind=behind)
+    host = _asked_for(reach, ends, headers, behind=behind)
     if isinstance(host, Turned):
         return host
     scheme = _last(headers, b"x-forwarded-proto") if behind else ""
-    if turned := _from_elsewhere(headers, scope["method"], scheme or scope["scheme"], host):
+    if turned := _from_elsewhere(headers, head.method, scheme or ends.scheme, host):
         return turned
     forwarded = any(name in headers for name in _FORWARDED)
     if behind and forwarded:
@@ -85,21 +84,21 @@ def _headers(raw: Iterable[tuple[bytes, bytes]]) -> Headers:
     return found
 
 
-def _asked_for(reach: Reach, scope: Scope, headers: Headers, *, behind: bool) -> Host | Turned:
+def _asked_for(reach: Reach, ends: Ends, headers: Headers, *, behind: bool) -> Host | Turned:
     """The host that the client wants; behind a proxy the one that the proxy was asked for."""
     given = list(dict.fromkeys(headers.get(b"host", ())))
     host = host_of(given[0]) if len(given) == 1 else None
-    if host is None or not _is_ours(reach, scope, host):
+    if host is None or not _is_ours(reach, ends, host):
         return _misdirected(reach, given)
     if behind and (outer := _last(headers, b"x-forwarded-host")):
         host = host_of(outer)
-        if host is None or not _is_ours(reach, scope, host):
+        if host is None or not _is_ours(reach, ends, host):
             return _misdirected(reach, [outer])
     return host
 
 
-def _is_ours(reach: Reach, scope: Scope, host: Host) -> bool:
-    address, port = scope["server"]
+def _is_ours(reach: Reach, ends: Ends, host: Host) -> bool:
+    address, port = ends.server
     if host.port in (None, port):
         at = address_of(host.name)
         if host.name in LOOPBACK_NAMES or host.name == reach.host.lower():

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from hermes.channels.reach import Host, Reach, Tls, demand_certificate, is_here, is_weak, reach_of
+from hermes.channels.reach import Host, Reach, Tls, certified, is_here, is_weak, reach_of
 from hermes.core.errors import Misconfigured
 
 SECTION = "platforms.api"
@@ -81,7 +81,7 @@ def test_what_is_easy_to_guess_is_weak(secret: str) -> None:
 def test_a_certificate_that_nobody_could_be_served_with_is_a_wrong_setting(tmp_path: Path) -> None:
     def refused(tls: Tls) -> str:
         with pytest.raises(Misconfigured) as caught:
-            demand_certificate(SECTION, tls)
+            certified(SECTION, tls)
         return str(caught.value)
 
     (tmp_path / "none.pem").write_text("no certificate")

@@ -1,10 +1,9 @@
 """Who is let in by name, page and proxy, without a socket."""
 
-from typing import Any
-
 import pytest
 
 from hermes.channels.reach import Reach, reach_of
+from hermes.channels.serving.head import Ends, Head
 from hermes.channels.visits import Turned, Visitor, visit
 
 HERE = Reach(section="platforms.api")
@@ -28,14 +27,7 @@ def asked(
 ) -> Visitor | Turned:
     given = {"host": "127.0.0.1:8642", **headers}
     raw = [(name.replace("_", "-").encode(), text.encode()) for name, text in given.items()]
-    scope: dict[str, Any] = {
-        "headers": raw,
-        "client": (peer, 5),
-        "server": (server, 8642),
-        "scheme": "http",
-        "method": method,
-    }
-    return visit(reach, scope)
+    return visit(reach, Head(method, "/", raw, Ends(peer, (server, 8642))))
 
 
 def status(found: Visitor | Turned) -> int:

@@ -5,21 +5,20 @@ The turn belongs to the engine: a client that goes away only stops waiting for i
 
 from collections.abc import Mapping
 from contextlib import ExitStack
-from dataclasses import dataclass
 from typing import Final
 
-from starlette.requests import Request
-from starlette.responses import Response
-from starlette.types import Receive, Scope, Send
+from msgspec import Struct
 
 from hermes.channels.api import render, translate
 from hermes.channels.api.exchange import Exchange, Gone
 from hermes.channels.api.follow import Follower
-from hermes.channels.api.front import JSON, Front, body_of, header, refused
+from hermes.channels.api.front import JSON, Front, body_of, refused
 from hermes.channels.api.manifest import name_of
 from hermes.channels.api.refusals import RETRY, Unserved, busy
 from hermes.channels.api.shapes import Asked
 from hermes.channels.api.stream import Streaming
+from hermes.channels.serving.answer import Answer
+from hermes.channels.serving.request import Request
 from hermes.core.channel import Feed
 from hermes.core.messages import Inbound, Media
 from hermes.core.session import ref
@@ -28,49 +27,47 @@ from hermes.core.store import Accepted
 WAITING_MAX: Final = 4_096  # requests at a time
 
 
-@dataclass(frozen=True, eq=False)
-class Completions:
-    """An ASGI application of one route: it watches the lane for as long as it answers."""
+class Completions(Struct, frozen=True, eq=False):
+    """It watches the lane for as long as it answers."""
 
     front: Front
 
-    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        body = await body_of(scope, receive)
+    async def answer(self, request: Request) -> Answer | None:
+        body = await body_of(request)
         if body is None:
-            return
-        front = self.front
-        request = translate.asked(body)
+            return None
+        front, head = self.front, request.head
+        asked = translate.asked(body)
         ticket = translate.ticket(
-            header(scope, b"x-hermes-session-id"),
-            header(scope, b"idempotency-key"),
+            head.header(b"x-hermes-session-id"),
+            head.header(b"idempotency-key"),
             front.door.new_id,
         )
         self._demand_room(keyed=ticket.keyed)
-        media = await self._shelved(request, ticket)
-        inbound = translate.inbound(request, ticket, media, at=front.door.clock())
+        media = await self._shelved(asked, ticket)
+        inbound = translate.inbound(asked, ticket, media, at=front.door.clock())
         front.waiting += 1
         try:
             with ExitStack() as open_:
-                accepted, feed = await self._accepted(inbound, open_, live=bool(request.stream))
+                accepted, feed = await self._accepted(inbound, open_, live=bool(asked.stream))
                 journal, waits = front.door.store.journal, front.waits
                 exchange = Exchange(
                     front=front,
                     follower=Follower(journal, feed, waits, accepted, ref(inbound)),
                     session=name_of(accepted.key),
                     keyed=ticket.keyed,
-                    request=Request(scope, receive),
+                    request=request,
                 )
                 if not accepted.fresh:
                     await exchange.catch_up()
-                if request.stream:
-                    options = request.stream_options
-                    counted = options is not None and bool(options.include_usage)
-                    await Streaming(exchange=exchange, counted=counted).run(send)
-                else:
-                    response = await _whole(exchange)
-                    await response(scope, receive, send)
+                if not asked.stream:
+                    return await _whole(exchange)
+                options = asked.stream_options
+                counted = options is not None and bool(options.include_usage)
+                await Streaming(exchange=exchange, counted=counted).run()
+                return None
         except Gone:
-            return
+            return None
         finally:
             front.waiting -= 1
 
@@ -82,11 +79,11 @@ class Completions:
             text = "The gateway is about to stop. Try again soon, or send an Idempotency-Key."
             raise busy(text, "draining")
 
-    async def _shelved(self, request: Asked, ticket: translate.Ticket) -> Mapping[str, Media]:
+    async def _shelved(self, asked: Asked, ticket: translate.Ticket) -> Mapping[str, Media]:
         shelf = self.front.door.media
         return {
             url: await shelf.put(picture.content, picture.media_type, "image")
-            for url, picture in translate.pictures(request, ticket).items()
+            for url, picture in translate.pictures(asked, ticket).items()
         }
 
     async def _accepted(
@@ -101,7 +98,7 @@ class Completions:
         return accepted, feed
 
 
-async def _whole(exchange: Exchange) -> Response:
+async def _whole(exchange: Exchange) -> Answer:
     await exchange.settle()
     answer, headers = exchange.answer, exchange.headers()
     if problem := render.problem(answer):
@@ -113,4 +110,4 @@ async def _whole(exchange: Exchange) -> Response:
         created=int(exchange.follower.at),
         model=exchange.front.model,
     )
-    return Response(body, headers=headers, media_type=JSON)
+    return Answer(body, headers=headers, type=JSON)

@@ -1,16 +1,15 @@
 """GET /v1/events: everything that happens in this process, as it happens, for whoever watches."""
 
-from dataclasses import dataclass
 from typing import Final
 
 import msgspec
-from starlette.requests import Request
-from starlette.types import Receive, Scope, Send
+from msgspec import Struct
 
 from hermes.channels.api.front import Front
 from hermes.channels.api.refusals import RETRY, Unserved
 from hermes.channels.api.render import HEARTBEAT, sent_event
-from hermes.channels.api.stream import HEARTBEAT_S, Pipe
+from hermes.channels.api.stream import EVENT_STREAM, HEARTBEAT_S
+from hermes.channels.serving.request import Request
 from hermes.core.codec import kind_of
 from hermes.core.signals import (
     CallProgress,
@@ -26,27 +25,24 @@ LISTENERS_MAX: Final = 32
 _json = msgspec.json.Encoder()
 
 
-@dataclass(frozen=True, eq=False)
-class Events:
-    """An ASGI application of one route."""
-
+class Events(Struct, frozen=True, eq=False):
     front: Front
 
-    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+    async def answer(self, request: Request) -> None:
         front = self.front
         if front.listening >= LISTENERS_MAX:
             text = f"{LISTENERS_MAX} listen already."
             raise Unserved(429, text, code="too_many_listeners", headers=RETRY)
         front.listening += 1
         try:
-            await self._tell(Pipe(send), Request(scope, receive))
+            await self._tell(request)
         finally:
             front.listening -= 1
 
-    async def _tell(self, pipe: Pipe, request: Request) -> None:
+    async def _tell(self, request: Request) -> None:
         front = self.front
         with front.door.watch(None) as feed:
-            await pipe.open({})
+            pipe = request.open(EVENT_STREAM)
             await pipe.put(HEARTBEAT)
             while True:
                 signal = await front.waits.next(feed, HEARTBEAT_S)
@@ -55,9 +51,9 @@ class Events:
                 if signal is not None:
                     await pipe.put(told(signal))
                 elif front.waits.closing:
-                    await pipe.close(b"")
+                    pipe.close()
                     return
-                elif await request.is_disconnected():
+                elif request.gone:
                     return
                 else:
                     await pipe.put(HEARTBEAT)

@@ -2,15 +2,15 @@
 
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
-from dataclasses import dataclass
 from typing import Final
 
-from starlette.requests import Request
+from msgspec import Struct
 
 from hermes.channels.api import render
 from hermes.channels.api.follow import Follower, News
 from hermes.channels.api.front import Front
 from hermes.channels.api.refusals import NO_RETRY, NO_STORE, RETRY, Unserved
+from hermes.channels.serving.request import Request
 from hermes.core.errors import StoreFailed
 from hermes.views.answer import MessageAnswer
 
@@ -19,8 +19,7 @@ _KEYED: Final = "Repeat the request with the same Idempotency-Key."
 _NOT_KEYED: Final = "To repeat the request would do it twice; the session will have the answer."
 
 
-@dataclass(frozen=True, eq=False, kw_only=True)
-class Exchange:
+class Exchange(Struct, frozen=True, eq=False, kw_only=True):
     front: Front
     follower: Follower
     session: str
@@ -48,14 +47,14 @@ class Exchange:
             with self._read():
                 heard = await self.follower.settle()
             if not heard:
-                await self._look_up()
+                self._look_up()
 
     async def news(self) -> News:
         """What happens next, for at most a second. Raises as `settle` does."""
         with self._read():
             news = await self.follower.news()
         if not news.live and news.glimpse is None:
-            await self._look_up()
+            self._look_up()
         return news
 
     async def catch_up(self) -> None:
@@ -70,12 +69,12 @@ class Exchange:
         except StoreFailed as failure:
             raise self._later(f"The journal cannot be read now: {failure}.", NO_STORE) from failure
 
-    async def _look_up(self) -> None:
+    def _look_up(self) -> None:
         if self.settled:
             return
         if self.front.waits.closing:
             raise self._later(_CUT, "gateway_stopping")
-        if await self.request.is_disconnected():
+        if self.request.gone:
             raise Gone
 
     def _later(self, why: str, code: str) -> Unserved:

@@ -1,18 +1,16 @@
 """What every route is given, and how it reads a request and answers it."""
 
-import asyncio
 from collections import Counter
 from collections.abc import Mapping
-from dataclasses import dataclass, field
 from typing import Final
 
 import msgspec
-from starlette.requests import Request
-from starlette.responses import Response
-from starlette.types import Receive, Scope
+from msgspec import Struct, field
 
 from hermes.channels.api.follow import Waits
 from hermes.channels.api.refusals import Unserved, fault_body, unknown, wrong
+from hermes.channels.serving.answer import Answer
+from hermes.channels.serving.request import Left, Request, TooLarge, TooSlow
 from hermes.core.channel import Door
 from hermes.core.messages import sound
 
@@ -24,8 +22,7 @@ _CLOSE: Final = {"connection": "close"}
 _json = msgspec.json.Encoder()
 
 
-@dataclass(eq=False, kw_only=True)
-class Front:
+class Front(Struct, eq=False, kw_only=True):
     door: Door
     model: str
     waits: Waits = field(default_factory=Waits)
@@ -34,48 +31,24 @@ class Front:
     listening: int = 0  # who hears everything
 
 
-async def body_of(scope: Scope, receive: Receive, *, within_s: float = BODY_S_MAX) -> bytes | None:
+async def body_of(request: Request, *, within_s: float = BODY_S_MAX) -> bytes | None:
     """The whole body; None when the client went away. Raises Unserved when it is too slow, or too
     large: after the rest has been read, or a client that still writes would never see why."""
     try:
-        async with asyncio.timeout(within_s):
-            return await _body(scope, receive)
-    except TimeoutError as late:
+        return await request.body(BODY_BYTES_MAX, within_s, discarded=DISCARDED_BYTES_MAX)
+    except Left:
+        return None
+    except TooSlow as late:
         text = f"The body took longer than {within_s:g} seconds."
         raise Unserved(408, text, code="request_timeout", headers=_CLOSE) from late
-
-
-async def _body(scope: Scope, receive: Receive) -> bytes | None:
-    said = header(scope, b"content-length")
-    if said is not None and said.isdecimal() and int(said) > DISCARDED_BYTES_MAX:
-        raise _too_large()
-    parts: list[bytes] = []
-    size = 0
-    while size <= DISCARDED_BYTES_MAX:
-        message = await receive()
-        if message["type"] == "http.disconnect":
-            return None
-        part: bytes = message.get("body", b"")
-        size += len(part)
-        if size <= BODY_BYTES_MAX:
-            parts.append(part)
-        if not message.get("more_body", False):
-            break
-    if size > BODY_BYTES_MAX:
-        raise _too_large()
-    return b"".join(parts)
-
-
-def header(scope: Scope, name: bytes) -> str | None:
-    for key, value in scope["headers"]:
-        if key == name:
-            return str(value, "latin-1")
-    return None
+    except TooLarge as large:
+        text = f"A request may have up to {BODY_BYTES_MAX // 1_000_000} MB."
+        raise Unserved(413, text, code="request_too_large", headers=_CLOSE) from large
 
 
 def named(request: Request) -> str:
     """The id of the path, if any store could know it."""
-    name: str = request.path_params["id"]
+    name = request.ids["id"]
     if name != sound(name):
         raise unknown("There is nothing of that name.")
     return name
@@ -93,16 +66,9 @@ def parameter(
     return int(text)
 
 
-def document(
-    value: object, status: int = 200, headers: Mapping[str, str] | None = None
-) -> Response:
-    return Response(_json.encode(value), status, headers, JSON)
+def document(value: object, status: int = 200, headers: Mapping[str, str] | None = None) -> Answer:
+    return Answer(_json.encode(value), status, headers or {}, JSON)
 
 
-def refused(problem: Unserved) -> Response:
-    return Response(fault_body(problem.fault), problem.status, problem.headers, JSON)
-
-
-def _too_large() -> Unserved:
-    text = f"A request may have up to {BODY_BYTES_MAX // 1_000_000} MB."
-    return Unserved(413, text, code="request_too_large", headers=_CLOSE)
+def refused(problem: Unserved) -> Answer:
+    return Answer(fault_body(problem.fault), problem.status, problem.headers, JSON)

@@ -10,16 +10,17 @@ import hmac
 import logging
 import math
 import time
-from collections.abc import Awaitable, Callable, Mapping
-from email.utils import formatdate
-from typing import Final
-
-from starlette.types import ASGIApp, Message, Receive, Scope, Send
+from collections.abc import Awaitable, Callable
+from typing import Final, TypeVar
 
 from hermes.channels.api.front import Front, refused
 from hermes.channels.api.refusals import NO_RETRY, Unserved, fault_body
 from hermes.channels.api.render import sent_event
 from hermes.channels.reach import Reach
+from hermes.channels.serving.answer import Answer, Lines, http_date
+from hermes.channels.serving.head import Head
+from hermes.channels.serving.request import Request
+from hermes.channels.serving.routes import Handle
 from hermes.channels.strikes import Strikes
 from hermes.channels.visits import Turned, Visitor, visit
 
@@ -27,61 +28,60 @@ OPEN_TO_ALL: Final = "/health"
 OTHER: Final = "other"
 LOOK_S: Final = 0.5  # how often the key is looked at as long as somebody is inside
 _SCHEME: Final = b"bearer "
-_EVENTS: Final = b"text/event-stream"
+
+T = TypeVar("T")
 
 log = logging.getLogger("hermes.channels.api")
 
 
+class Stale(Exception):
+    """The key is another one by now."""
+
+
 class Gate:
+    """A site, for who has the key."""
+
     def __init__(
-        self,
-        app: ASGIApp,
-        *,
-        front: Front,
-        key: Callable[[], str],
-        reach: Reach,
-        routes: Mapping[object, str],
+        self, inside: Handle, *, front: Front, key: Callable[[], str], reach: Reach
     ) -> None:
-        self._app, self._front, self._reach, self._routes = app, front, reach, routes
+        self._inside, self._front, self._reach = inside, front, reach
         self._strikes = Strikes(time.monotonic)
         self._date = _Dated(front.door.clock)
         self._lock = Lock(key)
 
-    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        if scope["type"] != "http":
-            return
-        answer = _Answer(send)
+    async def answer(self, request: Request) -> Answer | None:
+        problem = self._problem(request.head)
+        if problem is not None:
+            return refused(problem)
+        if request.head.path == OPEN_TO_ALL:
+            return await self._inside(request)
+        try:
+            return await self._lock.inside(self._inside(request))
+        except Stale:
+            problem = _stranger()
+        if request.pipe is None:
+            return refused(problem)
+        request.pipe.close(sent_event(fault_body(problem.fault)))
+        return None
 
-        async def noted(message: Message) -> None:
-            if message["type"] == "http.response.start":
-                route = self._routes.get(scope.get("endpoint"), OTHER)
-                self._front.served[(route, message["status"])] += 1
-                message["headers"].append((b"date", self._date()))
-            await answer.send(message)
+    def mark(self, request: Request, status: int) -> Lines:
+        self._front.served[(request.route or OTHER, status)] += 1
+        return ((b"date", self._date()),)
 
-        problem = self._problem(scope)
-        if problem is None and scope["path"] == OPEN_TO_ALL:
-            await self._app(scope, receive, noted)
-            return
-        if problem is None:
-            if await self._lock.inside(self._app(scope, receive, noted)):
-                return
-            problem = _stranger()  # the key has changed meanwhile
-        if answer.begun:
-            await answer.cut(problem)
-        else:
-            await refused(problem)(scope, receive, noted)
+    def broken(self, request: Request) -> Answer:  # noqa: ARG002
+        text = "Something broke here. The log of the gateway says what."
+        return refused(Unserved(500, text, code="internal_error", type_="server_error"))
 
-    def _problem(self, scope: Scope) -> Unserved | None:
-        visitor = visit(self._reach, scope)
+    def _problem(self, head: Head) -> Unserved | None:
+        visitor = visit(self._reach, head)
         if isinstance(visitor, Turned):
             return Unserved(visitor.status, visitor.text, code=visitor.code)
-        if scope["path"] == OPEN_TO_ALL:
+        if head.path == OPEN_TO_ALL:
             return None
         wait_s = self._strikes.wait_s(visitor.name)
         if wait_s and not visitor.near:
             return _too_often(wait_s)
-        given = _given(scope)
+        given = _given(head)
         if given and self._lock.opens_with(given):
             return None
         if wait_s:
@@ -109,22 +109,21 @@ class Lock:
         key = self._key().encode()
         return hmac.compare_digest(_digest(given), _digest(key)) and bool(key)
 
-    async def inside(self, work: Awaitable[None]) -> bool:
-        """Until it is done; false when it was cut off, because the key is another one by now."""
+    async def inside(self, work: Awaitable[T]) -> T:
+        """Until it is done. Raises Stale when it was cut off."""
         stay = asyncio.timeout(None)
         try:
             async with stay:
                 self._inside[stay] = self._key()
                 if self._timer is None:
                     self._timer = asyncio.get_running_loop().call_later(LOOK_S, self._look)
-                await work
-        except TimeoutError:
+                return await work
+        except TimeoutError as cut:
             if not stay.expired():
                 raise
-            return False
+            raise Stale from cut
         finally:
             self._inside.pop(stay, None)
-        return True
 
     def _look(self) -> None:
         self._timer = None
@@ -138,30 +137,6 @@ class Lock:
                 stay.reschedule(loop.time())
 
 
-class _Answer:
-    """How far the answer to one request is."""
-
-    def __init__(self, send: Send) -> None:
-        self._send = send
-        self.begun = False
-        self._streams = self._over = False
-
-    async def send(self, message: Message) -> None:
-        if message["type"] == "http.response.start":
-            self.begun = True
-            types = [value for name, value in message["headers"] if name == b"content-type"]
-            self._streams = any(each.startswith(_EVENTS) for each in types)
-        else:
-            self._over = not message.get("more_body", False)
-        await self._send(message)
-
-    async def cut(self, problem: Unserved) -> None:
-        """A stream can say why; of anything else the end is missing."""
-        if self._streams and not self._over:
-            body = sent_event(fault_body(problem.fault))
-            await self._send({"type": "http.response.body", "body": body, "more_body": False})
-
-
 class _Dated:
     """The date as HTTP writes it, made once a second at most."""
 
@@ -172,13 +147,13 @@ class _Dated:
     def __call__(self) -> bytes:
         second = int(self._clock())
         if second != self._second:
-            self._second, self._text = second, formatdate(second, usegmt=True).encode()
+            self._second, self._text = second, http_date(second)
         return self._text
 
 
-def _given(scope: Scope) -> bytes:
+def _given(head: Head) -> bytes:
     """The key in the one Authorization header; nothing else proves anything."""
-    values: list[bytes] = [v for name, v in scope["headers"] if name == b"authorization"]
+    values = [value for name, value in head.headers if name == b"authorization"]
     if len(values) != 1 or values[0][: len(_SCHEME)].lower() != _SCHEME:
         return b""
     return values[0][len(_SCHEME) :].strip()

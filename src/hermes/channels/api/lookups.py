@@ -2,12 +2,10 @@
 
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass
 from typing import Final
 from urllib.parse import urlencode
 
-from starlette.requests import Request
-from starlette.responses import Response
+from msgspec import Struct
 
 from hermes.channels.api.front import Front, document, named, parameter
 from hermes.channels.api.listings import message_document, session_document, turn_document
@@ -15,6 +13,8 @@ from hermes.channels.api.manifest import lane_of
 from hermes.channels.api.metrics import CONTENT_TYPE, metrics_text
 from hermes.channels.api.refusals import unknown, wrong
 from hermes.channels.api.shapes import Model, Models
+from hermes.channels.serving.answer import Answer
+from hermes.channels.serving.request import Request
 from hermes.core.events import Event, Span, TurnEnded, TurnInterrupted
 from hermes.core.ids import SessionId, TurnId
 from hermes.core.projection import TurnRow
@@ -28,33 +28,32 @@ CONVERSATIONS_MAX = 1_000
 EVENTS_PAGE, EVENTS_MAX = 1_000, 50_000
 
 
-@dataclass(frozen=True, eq=False)
-class Lookups:
+class Lookups(Struct, frozen=True, eq=False):
     front: Front
 
-    async def health(self, _request: Request) -> Response:
+    async def health(self, _request: Request) -> Answer:
         state = self.front.door.state()
         if state == "ready":
             return document({"status": "ok"})
         return document({"status": state}, 503)
 
-    async def metrics(self, _request: Request) -> Response:
+    async def metrics(self, _request: Request) -> Answer:
         status = await self.front.door.status()
         text = metrics_text(status, self.front.served, now=self.front.door.clock())
-        return Response(text, headers={"content-type": CONTENT_TYPE})
+        return Answer(text.encode(), type=CONTENT_TYPE)
 
-    async def models(self, _request: Request) -> Response:
+    async def models(self, _request: Request) -> Answer:
         return document(Models(tuple(await self._models())))
 
-    async def model(self, request: Request) -> Response:
+    async def model(self, request: Request) -> Answer:
         name = named(request)
         for model in await self._models():
             if model.id == name:
                 return document(model)
         raise unknown(f"There is no model “{name}” here.")
 
-    async def sessions(self, request: Request) -> Response:
-        query = request.query_params
+    async def sessions(self, request: Request) -> Answer:
+        query = request.head.parameters()
         limit = parameter(query, "limit", default=SESSIONS, most=SESSIONS_MAX)
         library = self.front.door.store.library
         rows = await library.sessions(limit=limit, before=_moment(query.get("before")))
@@ -64,11 +63,11 @@ class Lookups:
             link = {"link": f'</v1/sessions?{more}>; rel="next"'}
         return document([session_document(row) for row in rows], headers=link)
 
-    async def session(self, request: Request) -> Response:
+    async def session(self, request: Request) -> Answer:
         return document(session_document(await self._session(request)))
 
-    async def messages(self, request: Request) -> Response:
-        query = request.query_params
+    async def messages(self, request: Request) -> Answer:
+        query = request.head.parameters()
         limit = parameter(query, "limit", default=MESSAGES, most=MESSAGES_MAX)
         start = parameter(query, "after", default=0, least=0, most=10**9)
         store = self.front.door.store
@@ -80,7 +79,7 @@ class Lookups:
             link = {"link": f'</v1/sessions/{id_}/messages?{more}>; rel="next"'}
         return document([message_document(line) for line in lines], headers=link)
 
-    async def turn(self, request: Request) -> Response:
+    async def turn(self, request: Request) -> Answer:
         row = await turn_of(self.front, request)
         steps = story(await turn_events(self.front.door.store, row))
         return document(turn_document(row, steps))

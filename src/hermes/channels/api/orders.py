@@ -5,12 +5,10 @@ session.
 """
 
 from contextlib import ExitStack
-from dataclasses import dataclass
 from typing import Final
 
 import msgspec
-from starlette.requests import Request
-from starlette.responses import Response
+from msgspec import Struct
 
 from hermes.channels.api.follow import Follower
 from hermes.channels.api.front import Front, body_of, document, named
@@ -20,6 +18,8 @@ from hermes.channels.api.manifest import PLATFORM
 from hermes.channels.api.refusals import NO_RETRY, Unserved, unknown, wrong
 from hermes.channels.api.shapes import Decision
 from hermes.channels.api.translate import SENDER
+from hermes.channels.serving.answer import Answer
+from hermes.channels.serving.request import Request
 from hermes.core.ids import MessageId, SessionKey
 from hermes.core.messages import Address, Inbound
 from hermes.core.projection import QuestionRow
@@ -33,11 +33,10 @@ OPEN: Final = ("running", "asking")
 WORDS: Final = {"approve": "/approve {}", "deny": "/deny {}", "always": "/approve {} always"}
 
 
-@dataclass(frozen=True, eq=False)
-class Orders:
+class Orders(Struct, frozen=True, eq=False):
     front: Front
 
-    async def stop(self, request: Request) -> Response:
+    async def stop(self, request: Request) -> Answer:
         turn = await turn_of(self.front, request)
         if turn.state not in OPEN:
             return document({"turn": turn.id, "state": turn.state})
@@ -45,17 +44,17 @@ class Orders:
         after = await self.front.door.store.library.turn(turn.id)
         return document({"turn": turn.id, "state": (after or turn).state}, 202)
 
-    async def questions(self, request: Request) -> Response:
+    async def questions(self, request: Request) -> Answer:
         """What waits; with ?all=1 what people were asked before, too."""
-        every = request.query_params.get("all", "") not in ("", "0", "false")
+        every = request.head.parameters().get("all", "") not in ("", "0", "false")
         library = self.front.door.store.library
         rows = await library.questions(limit=QUESTIONS_MAX, pending=not every)
         return document([question_document(row) for row in rows])
 
-    async def answer(self, request: Request) -> Response:
+    async def answer(self, request: Request) -> Answer:
         """Once, for this call, and for no other that may wait by then (C63)."""
         id_, library = named(request), self.front.door.store.library
-        decision = _decision(await body_of(request.scope, request.receive) or b"")
+        decision = _decision(await body_of(request) or b"")
         row = await library.question(id_)
         if row is None:
             raise unknown(f"There is no question “{id_}”.")

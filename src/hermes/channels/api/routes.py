@@ -1,13 +1,6 @@
 """Which path leads where, and what a client is told when something goes wrong on the way."""
 
-from collections.abc import Callable
-from typing import Final
-
-from starlette.applications import Starlette
-from starlette.exceptions import HTTPException
-from starlette.requests import Request
-from starlette.responses import Response
-from starlette.routing import Route
+from collections.abc import Callable, Sequence
 
 from hermes.channels.api.chat import Completions
 from hermes.channels.api.events import Events
@@ -15,36 +8,42 @@ from hermes.channels.api.front import Front, refused
 from hermes.channels.api.gate import Gate
 from hermes.channels.api.lookups import Lookups
 from hermes.channels.api.orders import Orders
-from hermes.channels.api.refusals import NO_STORE, Unserved, busy
+from hermes.channels.api.refusals import NO_STORE, Unserved, busy, unknown
 from hermes.channels.reach import Reach
+from hermes.channels.serving.answer import Answer
+from hermes.channels.serving.head import Head
+from hermes.channels.serving.request import Request
+from hermes.channels.serving.routes import Route, allowed, found
 from hermes.core.errors import Rejected, StoreFailed
 
 
 def application(front: Front, *, key: Callable[[], str], reach: Reach) -> Gate:
     routes = table(front)
-    app = Starlette(
-        routes=routes,
-        exception_handlers={
-            Unserved: _unserved,
-            Rejected: _rejected,
-            StoreFailed: _no_store,
-            HTTPException: _no_route,
-            Exception: _broken,
-        },
-    )
-    app.router.redirect_slashes = False
-    named: dict[object, str] = {route.endpoint: route.path for route in routes}
-    return Gate(app, front=front, key=key, reach=reach, routes=named)
+
+    async def answer(request: Request) -> Answer | None:
+        try:
+            route = found(routes, request)
+            if route is None:
+                return refused(_nowhere(routes, request.head))
+            return await route.answer(request)
+        except Unserved as unserved:
+            return refused(unserved)
+        except Rejected as rejected:
+            return refused(Unserved(400, f"{_sentence(str(rejected))}.", code="rejected"))
+        except StoreFailed as failed:  # it may be well again in a moment
+            return refused(busy(f"The store cannot be used now: {failed}.", NO_STORE))
+
+    return Gate(answer, front=front, key=key, reach=reach)
 
 
 def table(front: Front) -> list[Route]:
     """In the order of how often they are asked for; of two that fit, the first counts."""
     see, order = Lookups(front), Orders(front)
     return [
-        Route("/v1/chat/completions", Completions(front), methods=["POST"]),
+        Route("/v1/chat/completions", Completions(front).answer, methods=["POST"]),
         Route("/health", see.health),
         Route("/metrics", see.metrics),
-        Route("/v1/events", Events(front), methods=["GET"]),
+        Route("/v1/events", Events(front).answer),
         Route("/v1/models", see.models),
         Route("/v1/models/{id:path}", see.model),
         Route("/v1/sessions", see.sessions),
@@ -57,39 +56,13 @@ def table(front: Front) -> list[Route]:
     ]
 
 
-async def _unserved(_request: Request, error: Exception) -> Response:
-    assert isinstance(error, Unserved)
-    return refused(error)
-
-
-async def _rejected(_request: Request, error: Exception) -> Response:
-    return refused(Unserved(400, f"{_sentence(str(error))}.", code="rejected"))
-
-
-async def _no_store(_request: Request, error: Exception) -> Response:
-    """Nothing was accepted, or nothing could be read; both may be well again in a moment."""
-    return refused(busy(f"The store cannot be used now: {error}.", NO_STORE))
-
-
-async def _no_route(request: Request, error: Exception) -> Response:
-    assert isinstance(error, HTTPException)
-    what = f"{request.method} {request.url.path}"
-    headers = error.headers or {}
-    if error.status_code == _NOT_ALLOWED:
-        text = f"{what}: this path takes {headers.get('Allow', 'another method')}."
-        return refused(Unserved(405, text, code="method_not_allowed", headers=headers))
-    text = f"There is no {what}."
-    return refused(Unserved(error.status_code, text, code="not_found", headers=headers))
-
-
-async def _broken(_request: Request, _error: Exception) -> Response:
-    """The log has the rest."""
-    text = "Something broke here. The log of the gateway says what."
-    return refused(Unserved(500, text, code="internal_error", type_="server_error"))
+def _nowhere(routes: Sequence[Route], head: Head) -> Unserved:
+    what = f"{head.method} {head.path}"
+    if methods := allowed(routes, head.path):
+        text = f"{what}: this path takes {methods}."
+        return Unserved(405, text, code="method_not_allowed", headers={"allow": methods})
+    return unknown(f"There is no {what}.")
 
 
 def _sentence(text: str) -> str:
     return text[:1].upper() + text[1:].rstrip(".")
-
-
-_NOT_ALLOWED: Final = 405

@@ -4,27 +4,22 @@ import asyncio
 import errno
 import logging
 import socket
-from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Callable, Sequence
 from typing import Final
-
-import uvicorn
 
 from hermes.channels.api.front import Front
 from hermes.channels.api.manifest import MANIFEST
 from hermes.channels.api.routes import application
 from hermes.channels.api.settings import SECTION, ApiSettings
-from hermes.channels.reach import demand_certificate
-from hermes.channels.serving import server_config
+from hermes.channels.reach import certified
+from hermes.channels.serving.line import Patience
+from hermes.channels.serving.server import Terms, serving
 from hermes.core.channel import Door, Manifest
 from hermes.core.errors import Misconfigured
 from hermes.core.messages import Reply
 
-KEEP_ALIVE_S: Final = 75
-GRACE_S: Final = 2.0  # for answers that are being written when the server closes
-FLUSH_S: Final = 0.02
 BACKLOG: Final = 2_048
-CONNECTIONS_MAX: Final = 8_192
+TERMS: Final = Terms(connections_max=8_192, backlog=BACKLOG, patience=Patience(keep_alive_s=75.0))
 ADDRESSES_MAX: Final = 8  # of one host name
 
 log = logging.getLogger("hermes.channels.api")
@@ -58,72 +53,24 @@ class ApiChannel:
     async def listen(self, door: Door) -> None:
         """Raises Misconfigured when the port, the host or the certificate cannot be had."""
         reach = self._settings.reach
-        if reach.tls is not None:
-            demand_certificate(SECTION, reach.tls)
+        tls = certified(SECTION, reach.tls)
         sockets = await bound_sockets(self._settings)
+        host, port = self.bound = sockets[0].getsockname()[:2]
         front = Front(door=door, model=self._model)
-        config = server_config(
-            application(front, key=self._key, reach=reach),
-            reach,
-            connections_max=CONNECTIONS_MAX,
-            keep_alive_s=KEEP_ALIVE_S,
-            backlog=BACKLOG,
-        )
-        host, port = sockets[0].getsockname()[:2]
-        self.bound = (host, port)
-
-        def ready() -> None:
-            scheme = "http" if reach.tls is None else "https"
-            log.info("the API is at %s://%s:%d", scheme, f"[{host}]" if ":" in host else host, port)
-            door.connected()
-
-        server = _Server(config, ready)
+        site = application(front, key=self._key, reach=reach)
         try:
-            await server.serve(sockets=sockets)
+            async with serving(site, sockets, TERMS, tls):
+                scheme = "http" if tls is None else "https"
+                shown = f"[{host}]" if ":" in host else host
+                log.info("the API is at %s://%s:%d", scheme, shown, port)
+                door.connected()
+                try:
+                    await asyncio.get_running_loop().create_future()
+                finally:
+                    self.bound = None
+                    front.waits.close()
         finally:
             self.bound = None
-            front.waits.close()
-            await server.close()
-            _close(sockets)
-
-
-class _Server(uvicorn.Server):
-    """Signals are the process's own business, and nothing wakes up when nobody asks."""
-
-    def __init__(self, config: uvicorn.Config, ready: Callable[[], None]) -> None:
-        super().__init__(config)
-        self._ready = ready
-
-    @contextmanager
-    def capture_signals(self) -> Iterator[None]:
-        yield
-
-    async def main_loop(self) -> None:
-        self._ready()
-        await asyncio.Event().wait()
-
-    async def close(self) -> None:
-        """Take nobody in, and let those who are being answered have their answers."""
-        if not self.started:
-            return
-        for server in self.servers:
-            server.close()
-        state = self.server_state
-        for connection in list(state.connections):
-            connection.shutdown()
-        late = await _ended(state.tasks, GRACE_S)
-        for task in late:
-            task.cancel()
-        await _ended(late, GRACE_S)
-        for _ in range(int(GRACE_S / FLUSH_S)):
-            if not state.connections:
-                return
-            await asyncio.sleep(FLUSH_S)
-
-
-async def _ended(tasks: set["asyncio.Task[None]"], seconds: float) -> set["asyncio.Task[None]"]:
-    """Wait for them; returns those that go on."""
-    return (await asyncio.wait(tasks, timeout=seconds))[1] if tasks else set()
 
 
 async def bound_sockets(settings: ApiSettings) -> list[socket.socket]:

@@ -1,8 +1,4 @@
-"""Telegram calls us: a small HTTP server that says 200 only after the commit. I/O.
-
-The server is uvicorn's without its main loop, which wakes ten times a second and takes the
-process's signals.
-"""
+"""Telegram calls us: an HTTP server that says 200 only after the commit. I/O."""
 
 import asyncio
 import hashlib
@@ -13,14 +9,12 @@ from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from weakref import WeakValueDictionary
 
-import uvicorn
-from starlette.applications import Starlette
-from starlette.requests import ClientDisconnect, Request
-from starlette.responses import Response
-from starlette.routing import Route
-
-from hermes.channels.reach import Reach
-from hermes.channels.serving import server_config
+from hermes.channels.serving.answer import Answer
+from hermes.channels.serving.line import Patience
+from hermes.channels.serving.request import Request, Unread
+from hermes.channels.serving.routes import Route
+from hermes.channels.serving.server import Terms, serving
+from hermes.channels.serving.site import Plain
 from hermes.channels.telegram.receive import Receiver, parsed
 from hermes.channels.telegram.settings import WebhookSettings
 from hermes.channels.telegram.updates import chat_of
@@ -28,9 +22,8 @@ from hermes.core.errors import Misconfigured, StoreFailed
 
 BODY_BYTES_MAX = 1_000_000
 BODY_S_MAX = 15.0
-CONNECTIONS_MAX = 64
-KEEP_ALIVE_S = 5
-SECRET_HEADER = "x-telegram-bot-api-secret-token"  # noqa: S105 (a name)
+TERMS = Terms(connections_max=64, backlog=64, patience=Patience(keep_alive_s=5.0), grace_s=5.0)
+SECRET_HEADER = b"x-telegram-bot-api-secret-token"
 
 log = logging.getLogger("hermes.channels.telegram")
 
@@ -55,41 +48,34 @@ class Hook:
     @asynccontextmanager
     async def open(self) -> AsyncIterator[None]:
         """The port is open, until the block ends."""
-        listener = _bound(self._settings)
-        app = Starlette(routes=[Route("/{path:path}", self._update, methods=["POST"])])
-        places = {"connections_max": CONNECTIONS_MAX, "backlog": CONNECTIONS_MAX}
-        server = uvicorn.Server(server_config(app, Reach(), keep_alive_s=KEEP_ALIVE_S, **places))
-        server.config.load()
-        server.lifespan = server.config.lifespan_class(server.config)
-        try:
-            await server.startup(sockets=[listener])
+        site = Plain([Route("/{path:path}", self._update, ["POST"])])
+        async with serving(site, [_bound(self._settings)], TERMS):
             yield
-        finally:
-            await server.shutdown(sockets=[listener])
 
-    async def _update(self, request: Request) -> Response:
+    async def _update(self, request: Request) -> Answer:
         if not self._is_telegram(request):
-            return Response(status_code=404)
-        body = await _body(request)
-        if body is None:
-            return Response(status_code=413)
+            return Answer(status=404)
+        try:
+            body = await request.body(BODY_BYTES_MAX, BODY_S_MAX)
+        except Unread:
+            return Answer(status=413)
         self._receiver.door.polled()
         update = parsed(body)
         if update is None:
-            return Response()  # it would be sent again for ever
+            return Answer()  # it would be sent again for ever
         lock = self._locks.setdefault(chat_of(update), asyncio.Lock())
         try:
             async with lock:
                 await self._receiver.take(update)
         except StoreFailed as failed:
             log.warning("an update could not be stored: %s", failed)
-            return Response(status_code=503)
-        return Response()
+            return Answer(status=503)
+        return Answer()
 
     def _is_telegram(self, request: Request) -> bool:
-        path = request.url.path.rpartition("/")[2].encode()
+        path = request.head.path.rpartition("/")[2].encode()
         known = hmac.compare_digest(path, _path(self._settings).encode())
-        given = request.headers.get(SECRET_HEADER, "").encode()
+        given = (request.head.header(SECRET_HEADER) or "").encode()
         return hmac.compare_digest(given, self._settings.secret.encode()) and known
 
 
@@ -101,17 +87,3 @@ def _bound(settings: WebhookSettings) -> socket.socket:
         problem = f"cannot listen on {settings.host} port {settings.port}: {error.strerror}"
         fix = "Set another port, or stop the program that has it"
         raise Misconfigured("platforms.telegram.webhook.port", problem, fix) from error
-
-
-async def _body(request: Request) -> bytes | None:
-    """None when it is too long or too slow."""
-    body = bytearray()
-    try:
-        async with asyncio.timeout(BODY_S_MAX):
-            async for part in request.stream():
-                body += part
-                if len(body) > BODY_BYTES_MAX:
-                    return None
-    except (TimeoutError, ClientDisconnect):
-        return None
-    return bytes(body)

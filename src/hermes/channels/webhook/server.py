@@ -1,28 +1,24 @@
-"""The channel itself: a small HTTP server. An event is acknowledged after its commit, never before.
-
-The server is uvicorn's, without its main loop: that one wakes ten times a second and takes the
-process's signals.
-"""
+"""The channel itself: an HTTP server. An event is acknowledged after its commit, never before."""
 
 import asyncio
 import errno
 import logging
 import socket
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import Literal
 
-import uvicorn
-from starlette.applications import Starlette
-from starlette.requests import ClientDisconnect, Request
-from starlette.responses import JSONResponse, Response
-from starlette.routing import Route as Place
-from starlette.types import ASGIApp, Receive, Scope, Send
+import msgspec
 
-from hermes.channels.reach import demand_certificate
-from hermes.channels.serving import server_config
+from hermes.channels.reach import Reach, certified
+from hermes.channels.serving.answer import Answer
+from hermes.channels.serving.line import Patience
+from hermes.channels.serving.request import Left, Request, TooLarge, TooSlow
+from hermes.channels.serving.routes import Route as Place
+from hermes.channels.serving.server import Terms, serving
+from hermes.channels.serving.site import Plain
 from hermes.channels.strikes import Strikes
 from hermes.channels.visits import Turned, visit
 from hermes.channels.webhook.manifest import MANIFEST
@@ -36,8 +32,7 @@ from hermes.core.messages import Address, Reply
 
 BODY_BYTES_MAX = 1_000_000
 BODY_S_MAX = 15.0
-CONNECTIONS_MAX = 200
-KEEP_ALIVE_S = 5
+TERMS = Terms(connections_max=200, backlog=200, patience=Patience(keep_alive_s=5.0), grace_s=5.0)
 RETRY_S = {503: "5", 429: "60"}
 UNSIGNED = 401
 
@@ -77,56 +72,28 @@ class WebhookChannel:
         return key
 
     async def listen(self, door: Door) -> None:
-        reach = self._settings.reach
-        if reach.tls is not None:
-            demand_certificate(HERE, reach.tls)
+        tls = certified(HERE, self._settings.reach.tls)
         listener = bound(self._settings.host, self._settings.port)
-        server = uvicorn.Server(
-            server_config(
-                self._app(door),
-                reach,
-                connections_max=CONNECTIONS_MAX,
-                keep_alive_s=KEEP_ALIVE_S,
-                backlog=CONNECTIONS_MAX,
-            )
-        )
-        server.config.load()
-        server.lifespan = server.config.lifespan_class(server.config)
         try:
-            await server.startup(sockets=[listener])
-            self.port = listener.getsockname()[1]
-            door.connected()
-            await asyncio.get_running_loop().create_future()
+            async with serving(self._site(door), [listener], TERMS, tls):
+                self.port = listener.getsockname()[1]
+                door.connected()
+                await asyncio.get_running_loop().create_future()
         finally:
             self.port = 0
-            await server.shutdown(sockets=[listener])
 
-    def _app(self, door: Door) -> ASGIApp:
-        async def event(request: Request) -> Response:
+    def _site(self, door: Door) -> "_Checked":
+        async def event(request: Request) -> Answer:
             return await self._event(door, request)
 
-        async def health(_request: Request) -> Response:
-            return JSONResponse({"status": "ok"})
+        async def health(_request: Request) -> Answer:
+            return _said({"status": "ok"})
 
-        paths = [
-            Place("/webhooks/{route}", event, methods=["POST"]),
-            Place("/health", health, methods=["GET"]),
-        ]
-        app = Starlette(routes=paths)
+        places = [Place("/webhooks/{route}", event, ["POST"]), Place("/health", health)]
+        return _Checked(places, self._settings.reach)
 
-        async def checked(scope: Scope, receive: Receive, send: Send) -> None:
-            visitor = visit(self._settings.reach, scope)
-            if isinstance(visitor, Turned):
-                refused = _refused(Refusal(visitor.status, visitor.text))
-                await refused(scope, receive, send)
-                return
-            scope["state"]["visitor"] = visitor.name
-            await app(scope, receive, send)
-
-        return checked
-
-    async def _event(self, door: Door, request: Request) -> Response:
-        route = self._settings.routes.get(request.path_params["route"])
+    async def _event(self, door: Door, request: Request) -> Answer:
+        route = self._settings.routes.get(request.ids["route"])
         if route is None:
             return _refused(Refusal(404, "there is no such route"))
         body = await _body(request, self._body_s_max)
@@ -147,16 +114,15 @@ class WebhookChannel:
             log.warning("route %s could not keep an event: %s", route.name, failed)
             return _refused(Refusal(503, "the event could not be stored; send it again later"))
         if not accepted.fresh:
-            return JSONResponse({"status": "duplicate", "session": accepted.key})
-        said = {"status": "accepted", "turn": None, "session": accepted.key}
-        return JSONResponse(said, status_code=202)
+            return _said({"status": "duplicate", "session": accepted.key})
+        return _said({"status": "accepted", "turn": None, "session": accepted.key}, 202)
 
     def _signed(self, route: Route, request: Request, body: bytes, now: float) -> Signed | Refusal:
         """A good signature always counts: nobody can keep a sender out by failing beside him."""
-        secret, visitor = self._secret(route.name), request.state.visitor
+        secret, visitor = self._secret(route.name), request.visitor
         if not secret:
             return Refusal(401, "the route has no secret")
-        signed = verified(replace(route, secret=secret), request.headers, body, now=now)
+        signed = verified(replace(route, secret=secret), request.head.named(), body, now=now)
         if isinstance(signed, Signed):
             return signed
         if self._strikes.wait_s(visitor):
@@ -165,6 +131,21 @@ class WebhookChannel:
             log.info("route %s refused an event: %s", route.name, signed.why)
             self._strikes.failed(visitor)
         return signed
+
+
+class _Checked(Plain):
+    """Who asks, by which name, is looked at before anything else."""
+
+    def __init__(self, places: Sequence[Place], reach: Reach) -> None:
+        super().__init__(places)
+        self._reach = reach
+
+    async def answer(self, request: Request) -> Answer | None:
+        visitor = visit(self._reach, request.head)
+        if isinstance(visitor, Turned):
+            return _refused(Refusal(visitor.status, visitor.text))
+        request.visitor = visitor.name
+        return await super().answer(request)
 
 
 _USED = Refusal(409, "this signature was used for another delivery; sign anew")
@@ -193,18 +174,14 @@ def bound(host: str, port: int) -> socket.socket:
 
 
 async def _body(request: Request, within_s: float) -> bytes | Refusal:
-    body = bytearray()
     try:
-        async with asyncio.timeout(within_s):
-            async for chunk in request.stream():
-                body += chunk
-                if len(body) > BODY_BYTES_MAX:
-                    return Refusal(413, f"an event has at most {BODY_BYTES_MAX:,} bytes")
-    except TimeoutError:
+        return await request.body(BODY_BYTES_MAX, within_s)
+    except TooLarge:
+        return Refusal(413, f"an event has at most {BODY_BYTES_MAX:,} bytes")
+    except TooSlow:
         return Refusal(408, f"the body took longer than {within_s:g} seconds")
-    except ClientDisconnect:
+    except Left:
         return Refusal(400, "the body was cut")
-    return bytes(body)
 
 
 async def _address(door: Door, route: Route) -> Address:
@@ -219,7 +196,12 @@ async def _address(door: Door, route: Route) -> Address:
     return Address(platform="webhook", chat=route.name)
 
 
-def _refused(refusal: Refusal) -> Response:
-    headers = {"Retry-After": RETRY_S[refusal.status]} if refusal.status in RETRY_S else None
-    said = {"status": "refused", "why": refusal.why}
-    return JSONResponse(said, status_code=refusal.status, headers=headers)
+def _refused(refusal: Refusal) -> Answer:
+    headers = {"retry-after": RETRY_S[refusal.status]} if refusal.status in RETRY_S else {}
+    return _said({"status": "refused", "why": refusal.why}, refusal.status, headers)
+
+
+def _said(
+    what: Mapping[str, str | None], status: int = 200, headers: Mapping[str, str] | None = None
+) -> Answer:
+    return Answer(msgspec.json.encode(what), status, headers or {}, "application/json")

@@ -1,0 +1,28 @@
+"""One deadline at a time."""
+
+import asyncio
+from collections.abc import Callable
+
+
+class Alarm:
+    def __init__(self, ring: Callable[[], None]) -> None:
+        self._ring = ring
+        self._loop = asyncio.get_running_loop()
+        self._timer: asyncio.TimerHandle | None = None
+
+    @property
+    def is_set(self) -> bool:
+        return self._timer is not None
+
+    def set(self, seconds: float) -> None:
+        self.clear()
+        self._timer = self._loop.call_later(seconds, self._rung)
+
+    def clear(self) -> None:
+        if self._timer is not None:
+            self._timer.cancel()
+            self._timer = None
+
+    def _rung(self) -> None:
+        self._timer = None
+        self._ring()

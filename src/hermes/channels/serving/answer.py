@@ -1,0 +1,103 @@
+"""What is answered, as a value and as bytes. Pure."""
+
+import time
+from collections.abc import Iterable, Mapping
+from typing import Final
+
+import msgspec
+from msgspec import Struct
+
+Lines = Iterable[tuple[bytes, bytes]]
+BODILESS: Final = frozenset({204, 304})
+TEXT: Final = "text/plain; charset=utf-8"
+_WORDS: Final = {
+    200: b"OK",
+    201: b"Created",
+    202: b"Accepted",
+    204: b"No Content",
+    304: b"Not Modified",
+    400: b"Bad Request",
+    401: b"Unauthorized",
+    403: b"Forbidden",
+    404: b"Not Found",
+    405: b"Method Not Allowed",
+    408: b"Request Timeout",
+    409: b"Conflict",
+    413: b"Request Entity Too Large",
+    421: b"Misdirected Request",
+    422: b"Unprocessable Entity",
+    429: b"Too Many Requests",
+    431: b"Request Header Fields Too Large",
+    500: b"Internal Server Error",
+    502: b"Bad Gateway",
+    503: b"Service Unavailable",
+}
+_TOKEN: Final = b"!#$%&'*+-.^_`|~0123456789abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ"
+_CONTROLS: Final = bytes({*range(32), 127} - {9})
+_DAYS: Final = ("Mon", "Tue", "Wed", "Thu", "Fri", "Sat", "Sun")
+_MONTHS: Final = "JanFebMarAprMayJunJulAugSepOctNovDec"
+
+
+class Answer(Struct, frozen=True):
+    """A whole one. Its length is told by itself; `connection: close` closes the connection."""
+
+    body: bytes = b""
+    status: int = 200
+    headers: Mapping[str, str] = {}
+    type: str = ""
+
+    def lines(self) -> list[tuple[bytes, bytes]]:
+        """Raises ValueError when they would not be headers."""
+        told = lines_of(self.headers)
+        if self.status not in BODILESS:
+            told.append((b"content-length", b"%d" % len(self.body)))
+        if self.type:
+            told.append((b"content-type", self.type.encode("latin-1")))
+        return told
+
+
+def in_words(status: int, headers: Mapping[str, str] | None = None) -> Answer:
+    """Nothing but the status, for people."""
+    return Answer(_WORDS.get(status, b""), status, headers or {}, TEXT)
+
+
+def refusal(status: int) -> Answer:
+    """Of what is no request. The parser's words would help nobody."""
+    words = _WORDS.get(status, b"").decode("ascii")
+    fault = {"message": f"{words}.", "type": "invalid_request_error", "code": None}
+    body = msgspec.json.encode({"error": fault})
+    return Answer(body, status, {"connection": "close"}, "application/json")
+
+
+def lines_of(headers: Mapping[str, str]) -> list[tuple[bytes, bytes]]:
+    """Raises ValueError: a line break in one would make two of it."""
+    told = []
+    for key, text in headers.items():
+        name, value = key.lower().encode("latin-1"), text.encode("latin-1")
+        if not name or name.translate(None, _TOKEN):
+            raise ValueError(f"no name of a header: {key!r}")
+        if len(value.translate(None, _CONTROLS)) != len(value):
+            raise ValueError(f"no value of a header: {text!r}")
+        told.append((name, value))
+    return told
+
+
+def head_bytes(status: int, lines: Lines) -> bytes:
+    parts = [b"HTTP/1.1 %d %b\r\n" % (status, _WORDS.get(status, b""))]
+    parts += [b"%b: %b\r\n" % line for line in lines]
+    parts.append(b"\r\n")
+    return b"".join(parts)
+
+
+def closes(lines: Lines) -> bool:
+    """Do they say that the connection ends with this answer?"""
+    values = (value for name, value in lines if name == b"connection")
+    return any(b"close" in value.lower() for value in values)
+
+
+def http_date(second: int) -> bytes:
+    """As HTTP writes it, whatever the locale is."""
+    at = time.gmtime(second)
+    month = _MONTHS[at.tm_mon * 3 - 3 : at.tm_mon * 3]
+    day = f"{_DAYS[at.tm_wday]}, {at.tm_mday:02} {month} {at.tm_year:04}"
+    return f"{day} {at.tm_hour:02}:{at.tm_min:02}:{at.tm_sec:02} GMT".encode("ascii")

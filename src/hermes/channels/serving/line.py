@@ -1,0 +1,226 @@
+"""One connection: requests are answered one after the other, and nothing is waited for for ever."""
+
+import asyncio
+import logging
+from collections import deque
+from typing import Final, Literal
+
+from msgspec import Struct
+
+from hermes.channels.serving.alarm import Alarm
+from hermes.channels.serving.answer import head_bytes, refusal
+from hermes.channels.serving.answers import Answers
+from hermes.channels.serving.crowd import Crowd
+from hermes.channels.serving.head import Ends, Head
+from hermes.channels.serving.outlet import STUCK_S, Outlet
+from hermes.channels.serving.parser import Malformed, Parser
+from hermes.channels.serving.request import AHEAD_BYTES_MAX, Request
+from hermes.channels.serving.site import Site
+
+HEAD_S: Final = 10.0  # from the first byte, or the connection, to the end of the head
+LINGER_S: Final = 5.0  # for the rest of a body that nobody wants
+PIECE_BYTES: Final = 16_384  # read at a time: so much of requests may wait behind another
+_SLOW: Final = 408
+_NOTHING: Final = memoryview(b"")
+
+log = logging.getLogger("hermes.channels.serving")
+
+
+class Patience(Struct, frozen=True):
+    """How long a client is waited for, in seconds."""
+
+    keep_alive_s: float
+    head_s: float = HEAD_S
+    linger_s: float = LINGER_S
+    stuck_s: float = STUCK_S
+
+
+class Line(asyncio.Protocol):
+    """`idle_since` has a value as long as nobody would miss the connection."""
+
+    def __init__(self, site: Site, crowd: Crowd, patience: Patience) -> None:
+        self.idle_since: float | None = None
+        self._site, self._crowd, self._patience = site, crowd, patience
+        self._loop = asyncio.get_running_loop()
+        self._alarm = Alarm(self._late)
+        self._unread = _NOTHING  # has come, and waits until it is its turn
+        self._current: Request | None = None  # is being answered
+        self._newest: Request | None = None  # its body comes in
+        self._waiting: deque[Request] = deque()
+        self._malformed = 0  # the status that what came last is refused with, in its turn
+        self._deaf = False  # what comes now does not count
+        self._paused = False
+        self._rests = False  # between two requests
+
+    def connection_made(self, transport: asyncio.BaseTransport) -> None:
+        assert isinstance(transport, asyncio.Transport)
+        self._transport, self._outlet = transport, Outlet(transport, self._patience.stuck_s)
+        self._answers = Answers(
+            self._site, self._crowd, self._outlet, listen=self._listen, finish=self._finish
+        )
+        self._parser = Parser(self, _ends(transport))
+        self.idle_since = self._loop.time()
+        self._alarm.set(self._patience.head_s)
+        self._crowd.enter(self)
+
+    def data_received(self, data: bytes) -> None:
+        if self._deaf:
+            return
+        if self._rests:
+            self._rests = False
+            self._alarm.clear()
+        self._unread = memoryview(bytes(self._unread) + data if self._unread else data)
+        self._read()
+        if self.idle_since is not None and not self._alarm.is_set:
+            self._alarm.set(self._patience.head_s)
+
+    def connection_lost(self, exc: Exception | None) -> None:  # noqa: ARG002
+        self._crowd.leave(self)
+        self._alarm.clear()
+        self.idle_since, self._deaf, self._unread = None, True, _NOTHING
+        for request in (self._current, self._newest, *self._waiting):
+            if request is not None:
+                request.leave()
+        self._waiting.clear()
+        self._outlet.end()
+        del self._parser, self._answers  # they hold on to us
+
+    def pause_writing(self) -> None:
+        self._outlet.pause()
+
+    def resume_writing(self) -> None:
+        self._outlet.resume()
+        if self._current is None:
+            self._next()
+
+    def abort(self) -> None:
+        self._transport.abort()
+
+    def retire(self) -> None:
+        self._waiting.clear()
+        if self._current is None:
+            self._end()
+        else:
+            self._current.last = True
+
+    def asked(self, head: Head) -> Request:
+        self.idle_since = None
+        self._alarm.clear()
+        request = self._newest = Request(head, self._answers)
+        if self._current is None and not self._outlet.is_full:
+            self._start(request)
+        else:
+            self._waiting.append(request)
+        return request
+
+    def ended(self) -> None:
+        if self._newest is not None and self._newest.over:
+            self._rest()
+
+    def _start(self, request: Request) -> None:
+        self._current = request
+        self._answers.start(request)
+
+    def _finish(self, request: Request) -> None:
+        """It has its answer."""
+        request.over, self._current = True, None
+        if request.gone or self._outlet.is_closing:
+            return
+        if request.last:
+            self._end(linger=not request.whole)
+        elif request.whole:
+            self._next()
+        else:
+            self._alarm.set(self._patience.linger_s)
+            self._listen()
+
+    def _read(self) -> None:
+        """As long as nobody waits for his answer behind another one."""
+        while self._unread and not self._waiting and not self._deaf:
+            piece, self._unread = self._unread[:PIECE_BYTES], self._unread[PIECE_BYTES:]
+            try:
+                self._parser.feed(piece)
+            except Malformed as malformed:
+                log.debug("refused", exc_info=malformed)
+                self._refuse(malformed.status)
+            self._deaf = self._deaf or self._parser.over
+        self._listen()
+
+    def _listen(self) -> None:
+        """Let more come, or not."""
+        newest = self._newest
+        ahead = newest is not None and not newest.over and newest.ahead > AHEAD_BYTES_MAX
+        enough = not self._deaf and bool(self._unread or self._waiting or ahead)
+        if enough != self._paused and not self._outlet.is_closing:
+            self._paused = enough
+            (self._transport.pause_reading if enough else self._transport.resume_reading)()
+
+    def _next(self) -> None:
+        """The last answer is written; if most of it was taken, too, it is the next one's turn."""
+        newest = self._newest
+        lingers = newest is not None and newest.over and not newest.whole
+        if self._outlet.is_full or self._outlet.is_closing or lingers:
+            return
+        if self._waiting:
+            self._start(self._waiting.popleft())
+        self._read()
+        if self._current is not None:
+            return
+        if self._malformed:
+            self._say(self._malformed)
+        elif not self._deaf:
+            self._rest()
+
+    def _rest(self) -> None:
+        """Until the next request comes, which may have begun already."""
+        self.idle_since = self._loop.time()
+        self._rests = not self._parser.is_amid_head
+        self._alarm.set(self._patience.keep_alive_s if self._rests else self._patience.head_s)
+        self._listen()
+
+    def _refuse(self, status: int) -> None:
+        """What came is no request, or no body. Whoever stands before it gets his answer."""
+        self._malformed, self._deaf = status, True
+        newest = self._newest
+        if newest is not None and not newest.whole:
+            newest.leave()
+            if newest in self._waiting:
+                self._waiting.remove(newest)
+            elif newest is self._current:
+                self._current = None
+                if newest.begun:
+                    self._end()
+        if self._current is None and not self._waiting and not self._outlet.is_closing:
+            self._say(status)
+
+    def _say(self, status: int) -> None:
+        self._malformed = 0
+        answer = refusal(status)
+        self._outlet.write(head_bytes(status, answer.lines()) + answer.body)
+        self._end(linger=status != _SLOW)
+
+    def _end(self, *, linger: bool = False) -> None:
+        """A client that may be writing still shall see why before the connection is reset."""
+        self._deaf, self._unread = True, _NOTHING
+        if linger:
+            self._outlet.say_goodbye()
+            self.idle_since = self._loop.time()
+            self._alarm.set(self._patience.linger_s)
+            self._listen()
+        else:
+            self._alarm.clear()
+            self._outlet.shut()
+
+    def _late(self) -> None:
+        if self.idle_since is not None and not self._deaf and self._parser.is_amid_head:
+            self._say(_SLOW)
+        else:
+            self._end()
+
+
+def _ends(transport: asyncio.Transport) -> Ends:
+    peer, own = transport.get_extra_info("peername"), transport.get_extra_info("sockname")
+    scheme: Literal["http", "https"] = "http"
+    if transport.get_extra_info("sslcontext") is not None:
+        scheme = "https"
+    return Ends(str(peer[0]) if peer else None, (str(own[0]), int(own[1])), scheme)
