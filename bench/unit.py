@@ -2,8 +2,8 @@
 
     python -m bench.unit MODEL_PORT FOLDER
 
-An HTTP exchange in (uvicorn, starlette) and one out (the providers' own client), their JSON read
-and written, and one commit in a batch with the others. Prints its port.
+An HTTP exchange in (the channels' own server) and one out (the providers' own client), their JSON
+read and written, and one commit in a batch with the others. Prints its port.
 """
 
 import asyncio
@@ -13,12 +13,13 @@ import time
 from pathlib import Path
 
 import msgspec
-import uvicorn
-from starlette.applications import Starlette
-from starlette.requests import Request
-from starlette.responses import Response
-from starlette.routing import Route
 
+from hermes.channels.serving.answer import Answer
+from hermes.channels.serving.line import Patience
+from hermes.channels.serving.request import Request
+from hermes.channels.serving.routes import Route
+from hermes.channels.serving.server import Terms, serving
+from hermes.channels.serving.site import Plain
 from hermes.core.ids import MessageId, SessionId, session_key
 from hermes.core.messages import Address, Inbound, Person
 from hermes.providers.http import Client
@@ -33,8 +34,8 @@ async def main(model: str, folder: Path) -> None:
     http = Client(url, headers, proxies={}, connect_s=10.0, write_s=60.0)
     ids = iter(range(10**9))
 
-    async def turn(request: Request) -> Response:
-        body = msgspec.json.decode(await request.body())
+    async def turn(request: Request) -> Answer:
+        body = msgspec.json.decode(await request.body(1_000_000, 60.0))
         said = body["messages"][-1]["content"]
         lines = [{"role": "system", "content": PROMPT}, {"role": "user", "content": said}]
         asked = msgspec.json.encode({"model": "m", "messages": lines, "stream": True})
@@ -46,7 +47,7 @@ async def main(model: str, folder: Path) -> None:
         inbound = Inbound(
             id=MessageId(str(next(ids))),
             account="unit",
-            session=session_key("unit", "dm", request.headers["x-hermes-session-id"]),
+            session=session_key("unit", "dm", request.head.named()["x-hermes-session-id"]),
             sender=Person(id="unit"),
             address=Address(platform="unit", chat="unit"),
             text=text,
@@ -55,16 +56,15 @@ async def main(model: str, folder: Path) -> None:
         await store.journal.accept(inbound, opens=SessionId("unit"))
         message = {"role": "assistant", "content": text}
         whole = {"choices": [{"index": 0, "message": message, "finish_reason": "stop"}]}
-        return Response(msgspec.json.encode(whole), media_type="application/json")
+        return Answer(msgspec.json.encode(whole), type="application/json")
 
     listening = socket.socket()
     listening.bind(("127.0.0.1", 0))
-    app = Starlette(routes=[Route("/v1/chat/completions", turn, methods=["POST"])])
-    config = uvicorn.Config(
-        app, http="httptools", log_config=None, access_log=False, lifespan="off"
-    )
-    print(listening.getsockname()[1], flush=True)
-    await uvicorn.Server(config).serve(sockets=[listening])
+    site = Plain([Route("/v1/chat/completions", turn, ["POST"])])
+    terms = Terms(connections_max=8_192, backlog=2_048, patience=Patience(keep_alive_s=75.0))
+    async with serving(site, [listening], terms):
+        print(listening.getsockname()[1], flush=True)
+        await asyncio.get_running_loop().create_future()
 
 
 if __name__ == "__main__":
