@@ -91,8 +91,7 @@ def head_bytes(status: int, lines: Lines) -> bytes:
 
 def closes(lines: Lines) -> bool:
     """Do they say that the connection ends with this answer?"""
-    values = (value for name, value in lines if name == b"connection")
-    return any(b"close" in value.lower() for value in values)
+    return any(name == b"connection" and b"close" in value.lower() for name, value in lines)
 
 
 def http_date(second: int) -> bytes:

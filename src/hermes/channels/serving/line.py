@@ -21,7 +21,6 @@ HEAD_S: Final = 10.0  # from the first byte, or the connection, to the end of th
 LINGER_S: Final = 5.0  # for the rest of a body that nobody wants
 PIECE_BYTES: Final = 16_384  # read at a time: so much of requests may wait behind another
 _SLOW: Final = 408
-_NOTHING: Final = memoryview(b"")
 
 log = logging.getLogger("hermes.channels.serving")
 
@@ -43,7 +42,7 @@ class Line(asyncio.Protocol):
         self._site, self._crowd, self._patience = site, crowd, patience
         self._loop = asyncio.get_running_loop()
         self._alarm = Alarm(self._late)
-        self._unread = _NOTHING  # has come, and waits until it is its turn
+        self._unread: bytes | memoryview = b""  # has come, and waits until it is its turn
         self._current: Request | None = None  # is being answered
         self._newest: Request | None = None  # its body comes in
         self._waiting: deque[Request] = deque()
@@ -69,7 +68,7 @@ class Line(asyncio.Protocol):
         if self._rests:
             self._rests = False
             self._alarm.clear()
-        self._unread = memoryview(bytes(self._unread) + data if self._unread else data)
+        self._unread = memoryview(bytes(self._unread) + data) if self._unread else data
         self._read()
         if self.idle_since is not None and not self._alarm.is_set:
             self._alarm.set(self._patience.head_s)
@@ -77,7 +76,7 @@ class Line(asyncio.Protocol):
     def connection_lost(self, exc: Exception | None) -> None:  # noqa: ARG002
         self._crowd.leave(self)
         self._alarm.clear()
-        self.idle_since, self._deaf, self._unread = None, True, _NOTHING
+        self.idle_since, self._deaf, self._unread = None, True, b""
         for request in (self._current, self._newest, *self._waiting):
             if request is not None:
                 request.leave()
@@ -137,7 +136,10 @@ class Line(asyncio.Protocol):
     def _read(self) -> None:
         """As long as nobody waits for his answer behind another one."""
         while self._unread and not self._waiting and not self._deaf:
-            piece, self._unread = self._unread[:PIECE_BYTES], self._unread[PIECE_BYTES:]
+            piece, self._unread = self._unread, b""
+            if len(piece) > PIECE_BYTES:
+                whole = memoryview(piece)
+                piece, self._unread = whole[:PIECE_BYTES], whole[PIECE_BYTES:]
             try:
                 self._parser.feed(piece)
             except Malformed as malformed:
@@ -163,7 +165,8 @@ class Line(asyncio.Protocol):
             return
         if self._waiting:
             self._start(self._waiting.popleft())
-        self._read()
+        if self._unread or self._paused:
+            self._read()
         if self._current is not None:
             return
         if self._malformed:
@@ -176,7 +179,8 @@ class Line(asyncio.Protocol):
         self.idle_since = self._loop.time()
         self._rests = not self._parser.is_amid_head
         self._alarm.set(self._patience.keep_alive_s if self._rests else self._patience.head_s)
-        self._listen()
+        if self._paused:
+            self._listen()
 
     def _refuse(self, status: int) -> None:
         """What came is no request, or no body. Whoever stands before it gets his answer."""
@@ -201,7 +205,7 @@ class Line(asyncio.Protocol):
 
     def _end(self, *, linger: bool = False) -> None:
         """A client that may be writing still shall see why before the connection is reset."""
-        self._deaf, self._unread = True, _NOTHING
+        self._deaf, self._unread = True, b""
         if linger:
             self._outlet.say_goodbye()
             self.idle_since = self._loop.time()
