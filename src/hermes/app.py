@@ -6,29 +6,34 @@ Only what is used is imported.
 import os
 import socket
 import time
-from collections.abc import AsyncIterator, Awaitable, Callable
+from collections.abc import AsyncIterator, Awaitable, Callable, Mapping, Sequence
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from hermes.core.budget import Budgets, Limits
+from hermes.core.channel import Command, Ear
 from hermes.core.errors import Misconfigured
 from hermes.core.ids import CallId, TurnId
-from hermes.core.messages import Reply
+from hermes.core.messages import Reply, Usage
 from hermes.core.rules import ResumeRules
 from hermes.core.signals import Emit
 from hermes.core.store import MediaShelf, Store
 from hermes.engine import LEASE_S, Parts, attended, build, new_id, serving
 from hermes.gateway.serve import Serving
 from hermes.gateway.service import Gateway
+from hermes.later import Later, LaterMapping, LaterSequence
 from hermes.platforms import Platforms, platforms_of, sandbox_of
 from hermes.views.sandbox import profile_of
 
 if TYPE_CHECKING:
     from hermes.channels.local.client import Attached
+    from hermes.equipment import Equipment
+    from hermes.models import Models
     from hermes.settings import Settings
     from hermes.terminals.local import LocalTerminal
+    from hermes.views.memory import Memories
 
 BOOT_CHARS_MAX = 20_000
 INSIDE = "HERMES_TURN"  # set for commands that the gateway runs
@@ -118,12 +123,10 @@ async def sending(home: Path, settings: "Settings") -> AsyncIterator[App]:
 @asynccontextmanager
 async def served(home: Path, settings: "Settings") -> AsyncIterator[Serving]:
     """The long-running gateway of this home, with every platform that is configured."""
-    from hermes.equipment import attentive
-
     workdir = home / "workspace"
     workdir.mkdir(mode=0o700, exist_ok=True)
     platforms = platforms_of(home, settings)
-    ears = (*platforms.ears, *attentive(home, settings))
+    ears = (*platforms.ears, *_attentive(home, settings))
     async with _parts(home, settings, platforms, workdir) as parts:
         await note_settings(parts.store, home, settings, by="the gateway that starts")
         seat = f"{socket.gethostname()}:{home}"
@@ -135,8 +138,6 @@ async def served(home: Path, settings: "Settings") -> AsyncIterator[Serving]:
 async def _parts(
     home: Path, settings: "Settings", platforms: Platforms, workdir: Path
 ) -> AsyncIterator[Parts]:
-    from hermes.costs import cost_commands, pricing
-    from hermes.equipment import equipment
     from hermes.memory.nudge import Unsaid
     from hermes.models import Models
     from hermes.secrets.live import sink_of
@@ -148,7 +149,8 @@ async def _parts(
     models = Models(settings)
     hosts = settings.terminal.allow_hosts
     terminal = _terminal(home, settings, platforms.inside, workdir)
-    equipped = equipment(home, settings, platforms, terminal, workdir)
+    _demand_sound(settings)
+    equipped = Later(lambda: _equipped(home, settings, platforms, terminal, workdir))
     async with store_only(home, settings) as store, granted(home, hosts):
         for call in await terminal.strays():
             if await _is_over(store, call):
@@ -160,8 +162,8 @@ async def _parts(
                 provider=models.first,
                 chosen=models.provider,
                 choose=models.name,
-                tools=equipped.tools,
-                skills=equipped.shelf,
+                tools=LaterSequence(lambda: equipped().tools),
+                skills=lambda: equipped().shelf,
                 channels=(*platforms.channels, Unsaid()),
                 screens=platforms.screens,
                 role=platforms.role,
@@ -172,8 +174,8 @@ async def _parts(
                 strangers=settings.people.strangers,
                 messages_a_minute=settings.people.messages_per_minute,
                 media=FileShelf(home / "media"),
-                compose=equipped.prompts.prompt,
-                commands={**equipped.commands, **cost_commands(settings, models.window)},
+                compose=lambda session, owners: equipped().prompts.prompt(session, owners),
+                commands=LaterMapping(lambda: _commands(settings, models, equipped())),
                 small=models.small,
                 window=models.window,
                 full_at=settings.compression.at,
@@ -181,7 +183,7 @@ async def _parts(
                 limits=Limits(
                     steps_max=settings.agent.steps_max, tokens_max=settings.agent.tokens_max
                 ),
-                price=pricing(settings),
+                price=_price(settings),
                 budgets=_budgets(settings),
                 resume=_resume(settings),
                 busy=settings.gateway.busy,
@@ -192,6 +194,92 @@ async def _parts(
                 await close()
             await terminal.sweep()  # of old output, after the answer; what runs goes on
             await terminal.close()
+
+
+def _demand_sound(settings: "Settings") -> None:
+    """What is made at its first use cannot complain when the process starts: what may be wrong with
+    its settings is looked at here. Raises Misconfigured."""
+    agent, allowed = settings.agent, settings.network.allow
+    if agent.personality or agent.personalities:
+        from hermes.context.personalities import checked_default, personalities
+
+        checked_default(agent.personality, personalities(agent.personalities))
+    if agent.trusted_dirs:
+        from hermes.context.files import trusted_folders
+
+        trusted_folders(agent.trusted_dirs, Path.home())
+    if allowed:
+        from hermes.egress.rules import openings
+
+        openings(allowed)
+
+
+def _equipped(
+    home: Path,
+    settings: "Settings",
+    platforms: Platforms,
+    terminal: "LocalTerminal",
+    workdir: Path,
+) -> "Equipment":
+    """What only a turn needs; most of our code is behind this import."""
+    from hermes.equipment import equipment
+
+    return equipment(home, settings, platforms, terminal, workdir)
+
+
+def _commands(
+    settings: "Settings", models: "Models", equipped: "Equipment"
+) -> Mapping[str, Sequence[Command]]:
+    from hermes.costs import cost_commands
+
+    return {**equipped.commands, **cost_commands(settings, models.window)}
+
+
+def _price(settings: "Settings") -> Callable[[str, Usage, int], float | None]:
+    def pricing() -> Callable[[str, Usage, int], float | None]:
+        from hermes.costs import pricing
+
+        return pricing(settings)
+
+    price = Later(pricing)
+    return lambda model, usage, calls: price()(model, usage, calls)
+
+
+def _attentive(home: Path, settings: "Settings") -> Sequence[Ear]:
+    """Those who look back at conversations, in a process that stays. Raises Misconfigured."""
+
+    def memories() -> "Memories":
+        from hermes.equipment import memories_of
+
+        return memories_of(home, settings)
+
+    ears: list[Ear] = []
+    memory = settings.memory
+    turns = memory.nudge_turns if memory.enabled else 0
+    if turns or settings.skills.nudge_calls:
+        from hermes.memory.nudge import Nudges, Pace
+
+        pace = Pace(turns=turns, calls=settings.skills.nudge_calls)
+        ears.append(Nudges(Later(memories), pace))
+    if memory.enabled and memory.provider == "honcho":
+        ears.append(_honcho(home, settings))
+    return ears
+
+
+def _honcho(home: Path, settings: "Settings") -> Ear:
+    from hermes.memory.mirror import Mirror
+
+    try:
+        from hermes.memory.honcho import HonchoService
+    except ModuleNotFoundError as missing:
+        fix = "Install it: pip install 'hermes[honcho]'"
+        needs = f"needs the package {missing.name}"
+        raise Misconfigured("memory.provider", needs, fix) from missing
+    honcho = settings.memory.honcho
+    service = HonchoService(
+        base_url=honcho.base_url, api_key=honcho.api_key, workspace=honcho.workspace
+    )
+    return Mirror(home / "memories", service, "honcho")
 
 
 def _terminal(home: Path, settings: "Settings", inside: str, workdir: Path) -> "LocalTerminal":

@@ -17,8 +17,6 @@ from hermes.agent.loop import Agent
 from hermes.agent.permit import Permit
 from hermes.agent.prompt import Prompt, Sources, compose, parts_of
 from hermes.agent.question import Asker
-from hermes.commands.chat import chat_commands
-from hermes.commands.skills import declared, live_busy, live_commands
 from hermes.core.budget import Budgets, Limits
 from hermes.core.channel import Channel, Command, Door, Ear, Screen
 from hermes.core.grants import Profile
@@ -26,8 +24,8 @@ from hermes.core.ids import NodeId, SessionKey
 from hermes.core.messages import Call, Effect, Usage
 from hermes.core.people import Role, Sender
 from hermes.core.policy import Mode
-from hermes.core.ports import Provider, Tool
-from hermes.core.rules import BusyMode, ResumeRules, Rules
+from hermes.core.ports import Compactor, Provider, RawCall, Tool, ToolSpec
+from hermes.core.rules import Busy, BusyMode, ResumeRules, Rules
 from hermes.core.session import Session
 from hermes.core.signals import Emit
 from hermes.core.store import MediaShelf, Store
@@ -50,10 +48,9 @@ from hermes.gateway.service import Gateway
 from hermes.gateway.standing import Standing
 from hermes.gateway.supervise import beside, keep_running
 from hermes.gateway.worker import Worker
-from hermes.providers.repair import repaired
+from hermes.later import Later, LaterMapping, LaterSequence
 from hermes.secrets.journal import clean_inbound, cleaned, veiled
 from hermes.secrets.live import Sink
-from hermes.summaries.notes import NoteTaker
 from hermes.views.skills import SkillShelf
 
 LANES_BYTES_MAX = 8_000_000
@@ -90,7 +87,7 @@ class Parts:
     emit: Emit = lambda _signal: None
     compose: Callable[[Session, bool], Awaitable[Prompt]] | None = None  # a conversation's prompt
     commands: Mapping[str, Sequence[Command]] = field(default_factory=dict)  # more, by heading
-    skills: SkillShelf | None = None
+    skills: Callable[[], SkillShelf] | None = None
     small: Callable[[], Provider] | None = None  # the model for small things; None: the first
     window: Callable[[str], int] = lambda _model: 0  # what a model can read; "": the first
     full_at: float = 0.75
@@ -112,6 +109,8 @@ def new_id() -> str:
 
 
 def commands_of(parts: Parts) -> Sequence[Command]:
+    from hermes.commands.chat import chat_commands
+
     return chat_commands(
         on_stop=parts.on_stop,
         default_model=parts.provider.name,
@@ -121,17 +120,29 @@ def commands_of(parts: Parts) -> Sequence[Command]:
 
 
 def listed_commands(parts: Parts) -> Sequence[Command]:
-    """With one for each skill, as far as they are known at the start."""
+    """With one for each skill, as far as they are known when somebody asks."""
+    from hermes.commands.skills import declared
+
     fixed = commands_of(parts)
     if parts.skills is None:
         return fixed
-    return (*fixed, *declared(parts.skills, {command.name: command for command in fixed}))
+    return (*fixed, *declared(parts.skills(), {command.name: command for command in fixed}))
+
+
+def _named_commands(parts: Parts) -> tuple[Mapping[str, Command], Mapping[str, Busy]]:
+    """Each by its name, and when it may run."""
+    from hermes.commands.skills import live_busy, live_commands
+
+    fixed = {command.name: command for command in commands_of(parts)}
+    if parts.skills is None:
+        return fixed, {name: command.busy for name, command in fixed.items()}
+    shelf = parts.skills()
+    return live_commands(fixed, shelf), live_busy(fixed, shelf)
 
 
 def build(parts: Parts) -> Gateway:
     """Put an engine together. Nothing happens yet."""
-    fixed = {command.name: command for command in commands_of(parts)}
-    commands = live_commands(fixed, parts.skills) if parts.skills is not None else fixed
+    commands = Later(lambda: _named_commands(parts))
     manifests = [channel.manifest for channel in parts.channels]
     node, hub = NodeId(new_id()), Hub()
     hub.listeners.append(parts.emit)
@@ -156,8 +167,8 @@ def build(parts: Parts) -> Gateway:
             journal=parts.store.journal,
             agent=_agent(parts, permit),
             planner=Planner(
-                rules=_rules(parts, fixed, permit),
-                commands=commands,
+                rules=_rules(parts, LaterMapping(lambda: commands()[1]), permit),
+                commands=LaterMapping(lambda: commands()[0]),
                 present=present,
                 new_id=new_id,
             ),
@@ -206,7 +217,7 @@ def _purse(parts: Parts) -> Purse:
 
 def _permit(parts: Parts, standing: Standing) -> Permit:
     return Permit(
-        tools={tool.spec.name: tool for tool in parts.tools},
+        tools=LaterMapping(lambda: {tool.spec.name: tool for tool in parts.tools}),
         role=standing.role,
         grants=lambda: standing.register.grants,
         clock=parts.clock,
@@ -215,17 +226,13 @@ def _permit(parts: Parts, standing: Standing) -> Permit:
     )
 
 
-def _rules(parts: Parts, commands: Mapping[str, Command], permit: Permit) -> Rules:
-    tools = {tool.spec.name: tool for tool in parts.tools}
+def _rules(parts: Parts, commands: Mapping[str, Busy], permit: Permit) -> Rules:
+    tools = permit.tools
     manifests = [channel.manifest for channel in parts.channels]
     return Rules(
-        commands=(
-            live_busy(commands, parts.skills)
-            if parts.skills is not None
-            else {name: command.busy for name, command in commands.items()}
-        ),
+        commands=commands,
         effect=lambda call: _effect(tools, call),
-        recovers=frozenset(name for name, tool in tools.items() if tool.seek is not None),
+        recovers=LaterMapping(lambda: {n: t for n, t in tools.items() if t.seek is not None}),
         verdict=permit.verdict,
         role=permit.role,
         box=permit.box,
@@ -246,14 +253,14 @@ def _agent(parts: Parts, permit: Permit) -> Agent:
 
     return Agent(
         provider=parts.provider,
-        repaired=repaired,
+        repaired=_repaired,
         chosen=parts.chosen or (lambda _name: parts.provider),
-        tools={tool.spec.name: tool for tool in parts.tools},
+        tools=permit.tools,
         compose=parts.compose or plain,
         texts=parts.store.texts,
         small=parts.small or (lambda: parts.provider),
         window=lambda session: parts.window(session.facts.get("model", "")),
-        compactor=NoteTaker(keep=parts.keep, clock=parts.clock),
+        compactor=Later(lambda: _compactor(parts)),
         media=parts.media,
         permit=permit,
         asker=Asker(
@@ -266,6 +273,18 @@ def _agent(parts: Parts, permit: Permit) -> Agent:
         ),
         clock=parts.clock,
     )
+
+
+def _repaired(call: RawCall, known: Mapping[str, ToolSpec]) -> tuple[str, str, str]:
+    from hermes.providers.repair import repaired
+
+    return repaired(call, known)
+
+
+def _compactor(parts: Parts) -> Compactor:
+    from hermes.summaries.notes import NoteTaker
+
+    return NoteTaker(keep=parts.keep, clock=parts.clock)
 
 
 def serving(
@@ -297,7 +316,7 @@ def serving(
         ),
         manifests=manifests,
         media=parts.media,
-        commands=listed_commands(parts),
+        commands=LaterSequence(lambda: listed_commands(parts)),
         describe=engine.worker.agent.describe,
         new_id=new_id,
         seat=seat,

@@ -13,14 +13,13 @@ from hermes.agent.prompt import Overhead
 from hermes.commands.memory import memory_command
 from hermes.commands.personality import personality_command
 from hermes.commands.skills import skills_command
-from hermes.core.channel import Command, Ear
-from hermes.core.errors import Misconfigured, Rejected
+from hermes.core.channel import Command
+from hermes.core.errors import Rejected
 from hermes.core.ports import Tool
 from hermes.egress.client import Fetcher
 from hermes.egress.rules import Rules, openings
 from hermes.memory.files import FileMemories
-from hermes.memory.mirror import Mirror, MirroredMemories
-from hermes.memory.nudge import Nudges, Pace
+from hermes.memory.mirror import MirroredMemories
 from hermes.memory.tool import memory_tool
 from hermes.platforms import Platforms, platforms_of
 from hermes.prompts import Prompts, Setting
@@ -118,29 +117,6 @@ def skill_shelf(home: Path, settings: Settings, environ: Mapping[str, str]) -> S
         disabled=settings.skills.disabled,
         remote=Remote(Fetcher(Rules(openings(settings.network.allow)), limits=DOWNLOADS)),
     )
-
-
-def attentive(home: Path, settings: Settings) -> Sequence[Ear]:
-    """Those who look back at conversations, in a process that stays. Raises Misconfigured."""
-    ears: list[Ear] = []
-    memory = settings.memory
-    turns = memory.nudge_turns if memory.enabled else 0
-    if turns or settings.skills.nudge_calls:
-        memories = memories_of(home, settings)
-        ears.append(Nudges(memories, Pace(turns=turns, calls=settings.skills.nudge_calls)))
-    if memory.enabled and memory.provider == "honcho":
-        try:
-            from hermes.memory.honcho import HonchoService
-        except ModuleNotFoundError as missing:
-            fix = "Install it: pip install 'hermes[honcho]'"
-            needs = f"needs the package {missing.name}"
-            raise Misconfigured("memory.provider", needs, fix) from missing
-        honcho = memory.honcho
-        service = HonchoService(
-            base_url=honcho.base_url, api_key=honcho.api_key, workspace=honcho.workspace
-        )
-        ears.append(Mirror(home / "memories", service, "honcho"))
-    return ears
 
 
 async def prompt_parts(home: Path, settings: Settings, workdir: Path, platform: str) -> Overhead:

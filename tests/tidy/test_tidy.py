@@ -25,6 +25,7 @@ RATCHET: dict[str, int] = {}
 LAZY_IMPORTS_IN = {
     "src/hermes/__main__.py",
     "src/hermes/app.py",
+    "src/hermes/engine.py",
     "src/hermes/equipment.py",
     "src/hermes/platforms.py",
     "src/hermes/costs.py",

@@ -59,7 +59,7 @@ class Agent:
     texts: Texts
     small: Callable[[], Provider]  # for small things
     window: Callable[[Session], int]  # what the session's model can read; 0: unknown
-    compactor: Compactor
+    compactor: Callable[[], Compactor]
     media: MediaShelf
     permit: Permit
     asker: Asker
@@ -112,11 +112,11 @@ class Agent:
             return self.kept(step, session, wrong)
         asked = tuple(dict.fromkeys(providers))
         window = self.window(session)
-        return await self.compactor.compact(step, session, lines, asked, window, watch)
+        return await self.compactor().compact(step, session, lines, asked, window, watch)
 
     def kept(self, step: Compact, session: Session, error: Exception) -> tuple[Event, ...]:
         """Summing up failed in a way that nobody foresaw."""
-        return (self.compactor.failed(step, session, f"{error}", ()),)
+        return (self.compactor().failed(step, session, f"{error}", ()),)
 
     async def consider(self, purpose: str, task: str, text: str) -> Considered:
         """One small question without tools. Raises a ProviderFailed."""

@@ -1,6 +1,6 @@
 """What settings and plugins declared, and the moment at which something is decided."""
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Container, Mapping
 from enum import Enum
 from typing import Literal
 
@@ -61,7 +61,7 @@ class Rules(Struct, frozen=True, kw_only=True):
 
     commands: Mapping[str, Busy]
     effect: Callable[[Call], Effect]
-    recovers: frozenset[str] = frozenset()  # tools that can look for a lost call's outcome
+    recovers: Container[str] = frozenset()  # tools that can look for a lost call's outcome
     verdict: Callable[[Session, Call], Verdict] = lambda _session, _call: Allow()
     limits: Limits = Limits()
     budgets: Budgets = Budgets()

@@ -256,7 +256,7 @@ def _command(session: Session, rules: Rules) -> RunCommand | None:
     idle = isinstance(session.phase, Idle | Suspended)
     for inbound in session.waiting:
         name = command_name(inbound)
-        match rules.commands.get(name):
+        match rules.commands.get(name) if name else None:
             case Busy.NOW:
                 return RunCommand(name, inbound)
             case Busy.BETWEEN if idle or _calls_are_open(session):
@@ -285,7 +285,7 @@ def _said(session: Session, rules: Rules) -> tuple[Inbound, ...]:
     """The messages up to the first command that waits for its turn: a burst is one turn (C60)."""
     said: list[Inbound] = []
     for inbound in session.waiting:
-        if command_name(inbound) in rules.commands:
+        if (name := command_name(inbound)) and name in rules.commands:
             break
         said.append(inbound)
     return tuple(said)

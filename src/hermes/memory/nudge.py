@@ -8,7 +8,7 @@ until the conversation is quiet, and asks about one conversation at a time.
 import asyncio
 import logging
 from collections import OrderedDict
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import TypeVar
 
 from msgspec import Struct
@@ -62,7 +62,7 @@ class Unsaid:
 class Nudges:
     """See `Ear`."""
 
-    def __init__(self, memories: Memories, pace: Pace) -> None:
+    def __init__(self, memories: Callable[[], Memories], pace: Pace) -> None:
         self._memories = memories
         self._pace = pace
         self._waiting: OrderedDict[SessionKey, tuple[TurnId, float]] = OrderedDict()
@@ -177,9 +177,10 @@ class Nudges:
         return True
 
     async def _note_use(self, lines: Sequence[Line]) -> None:
-        entries = [e for t in TARGETS for e in await asyncio.to_thread(self._memories.entries, t)]
+        memories = self._memories()
+        entries = [e for t in TARGETS for e in await asyncio.to_thread(memories.entries, t)]
         if used := used_in(entries, lines):
-            await asyncio.to_thread(self._memories.used, used)
+            await asyncio.to_thread(memories.used, used)
 
 
 def _bound(some: "OrderedDict[SessionKey, T]", most: int) -> None:

@@ -110,7 +110,7 @@ async def watched(
 ) -> AsyncIterator[Watched]:
     tools: list[Tool] = [memory_tool(shelf.memories)]
     async with house(home, Corner(), answers, tools=tools) as made:
-        nudges = Nudges(shelf.memories, Pace(turns=turns, calls=calls, quiet_s=0.01))
+        nudges = Nudges(lambda: shelf.memories, Pace(turns=turns, calls=calls, quiet_s=0.01))
         seen = Watched(made.door, nudges)
 
         async def accept(inbound: Inbound) -> Accepted:
