@@ -8,16 +8,20 @@ import socket
 import time
 from collections.abc import AsyncIterator, Awaitable, Callable, Mapping, Sequence
 from contextlib import asynccontextmanager
-from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from msgspec import Struct
+from msgspec.structs import replace
+
+from hermes.agent.prompt import Prompt
 from hermes.core.budget import Budgets, Limits
 from hermes.core.channel import Command, Ear
 from hermes.core.errors import Misconfigured
 from hermes.core.ids import CallId, TurnId
 from hermes.core.messages import Reply, Usage
 from hermes.core.rules import ResumeRules
+from hermes.core.session import Session
 from hermes.core.signals import Emit
 from hermes.core.store import MediaShelf, Store
 from hermes.engine import LEASE_S, Parts, attended, build, new_id, serving
@@ -39,8 +43,7 @@ BOOT_CHARS_MAX = 20_000
 INSIDE = "HERMES_TURN"  # set for commands that the gateway runs
 
 
-@dataclass(frozen=True, kw_only=True)
-class App:
+class App(Struct, frozen=True, kw_only=True):
     gateway: Gateway
     store: Store
     media: MediaShelf
@@ -151,6 +154,10 @@ async def _parts(
     terminal = _terminal(home, settings, platforms.inside, workdir)
     _demand_sound(settings)
     equipped = Later(lambda: _equipped(home, settings, platforms, terminal, workdir))
+
+    async def composed(session: Session, owners: bool) -> Prompt:
+        return await equipped().prompts.prompt(session, owners)
+
     async with store_only(home, settings) as store, granted(home, hosts):
         for call in await terminal.strays():
             if await _is_over(store, call):
@@ -174,7 +181,7 @@ async def _parts(
                 strangers=settings.people.strangers,
                 messages_a_minute=settings.people.messages_per_minute,
                 media=FileShelf(home / "media"),
-                compose=lambda session, owners: equipped().prompts.prompt(session, owners),
+                compose=composed,
                 commands=LaterMapping(lambda: _commands(settings, models, equipped())),
                 small=models.small,
                 window=models.window,
@@ -241,8 +248,12 @@ def _price(settings: "Settings") -> Callable[[str, Usage, int], float | None]:
 
         return pricing(settings)
 
-    price = Later(pricing)
-    return lambda model, usage, calls: price()(model, usage, calls)
+    made = Later(pricing)
+
+    def price(model: str, usage: Usage, calls: int) -> float | None:
+        return made()(model, usage, calls)
+
+    return price
 
 
 def _attentive(home: Path, settings: "Settings") -> Sequence[Ear]:

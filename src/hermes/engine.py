@@ -9,8 +9,10 @@ import secrets
 import time
 from collections.abc import AsyncIterator, Awaitable, Callable, Mapping, Sequence
 from contextlib import asynccontextmanager
-from dataclasses import dataclass, field, replace
 from typing import Literal
+
+from msgspec import Struct, field
+from msgspec.structs import replace
 
 from hermes import __version__
 from hermes.agent.loop import Agent
@@ -64,8 +66,7 @@ ALPHABET = "0123456789abcdefghjkmnpqrstvwxyz"
 PAIRS = [first + second for first in ALPHABET for second in ALPHABET]
 
 
-@dataclass(frozen=True, kw_only=True)
-class Parts:
+class Parts(Struct, frozen=True, kw_only=True):
     """What an engine is made of. Tests bring their own."""
 
     store: Store

@@ -6,8 +6,9 @@ Part of the composition root.
 import os
 import time
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
 from pathlib import Path
+
+from msgspec import Struct
 
 from hermes.agent.prompt import Overhead
 from hermes.commands.memory import memory_command
@@ -38,8 +39,7 @@ from hermes.views.memory import Memories
 from hermes.views.terminal import Terminal
 
 
-@dataclass(frozen=True, kw_only=True)
-class Equipment:
+class Equipment(Struct, frozen=True, kw_only=True):
     workdir: str  # where a session is that has not gone elsewhere
     tools: Sequence[Tool]
     prompts: Prompts

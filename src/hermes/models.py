@@ -1,9 +1,9 @@
 """The models that a process can ask. Part of the composition root."""
 
-import dataclasses
 from collections.abc import Sequence
 
 from msgspec import Struct
+from msgspec.structs import replace
 
 from hermes.core.messages import Line
 from hermes.core.ports import Answer, Provider, Request
@@ -116,9 +116,7 @@ async def listed(settings: Settings) -> tuple[ModelListing, ...]:
 
 async def tried(settings: Settings, question: str) -> Answer:
     """One question, asked once, of the first model alone. Raises as `listed` does."""
-    model = dataclasses.replace(
-        _model_settings(settings), fallback=(), patience=Patience(attempts_max=1)
-    )
+    model = replace(_model_settings(settings), fallback=(), patience=Patience(attempts_max=1))
     provider = build_provider(model, settings.secrets)
     request = Request(system="", lines=(Line(role="user", text=question),))
     try:

@@ -6,8 +6,9 @@ Only what is configured is imported.
 import os
 import sys
 from collections.abc import Awaitable, Callable, Mapping
-from dataclasses import dataclass, field
 from pathlib import Path
+
+from msgspec import Struct, field
 
 from hermes.core.channel import Channel, Ear, Screen
 from hermes.core.errors import Misconfigured
@@ -20,8 +21,7 @@ from hermes.views.sandbox import Sandbox, profile_of, python_parts
 Raw = Mapping[str, object]
 
 
-@dataclass(kw_only=True)
-class Platforms:
+class Platforms(Struct, kw_only=True):
     """The channels of a process, and who may come in by each."""
 
     channels: list[Channel] = field(default_factory=list)

@@ -4,7 +4,7 @@ import asyncio
 import time
 from collections.abc import AsyncIterator, Callable, Sequence
 from contextlib import asynccontextmanager
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Protocol
 
@@ -80,7 +80,8 @@ async def house(
     gateway = build(parts)
     planner = gateway.worker.planner
     rules = msgspec.structs.replace(planner.rules, verdict=verdict)
-    gateway.worker = replace(gateway.worker, planner=replace(planner, rules=rules))
+    planner = msgspec.structs.replace(planner, rules=rules)
+    gateway.worker = msgspec.structs.replace(gateway.worker, planner=planner)
     connected = asyncio.Event()
 
     def channels() -> tuple[ChannelStatus, ...]:

@@ -50,7 +50,7 @@ MUTANTS = (
         "            assert isinstance(launch, Launch)\n"
         "            self._launch(lane, launch, desk)\n"
         "        await asyncio.sleep(0.001)\n"
-        "        plan = dataclasses.replace(plan, launches=())\n",
+        "        plan = msgspec.structs.replace(plan, launches=())\n",
     ),
     Mutant(
         name="a read that was lost is given up instead of repeated",
@@ -186,8 +186,8 @@ def caught_by(mutant: Mutant) -> str:
         if text.count(mutant.old) != 1:
             raise SystemExit(f"{mutant.name}: {mutant.file} has changed; mend the mutant")
         broken = text.replace(mutant.old, mutant.new)
-        if "dataclasses." in mutant.new:
-            broken = broken.replace("import asyncio\n", "import asyncio\nimport dataclasses\n", 1)
+        if "msgspec." in mutant.new:
+            broken = broken.replace("import asyncio\n", "import asyncio\nimport msgspec\n", 1)
         file.write_text(broken, encoding="utf-8")
         return first_failure(tree, mutant.tests)
 

@@ -1,7 +1,8 @@
 """Perform one step and say what happened. This is the only code that asks a model anything."""
 
 from collections.abc import Awaitable, Callable, Mapping, Sequence
-from dataclasses import dataclass
+
+from msgspec import Struct
 
 from hermes.agent.permit import Permit
 from hermes.agent.prompt import Prompt
@@ -49,8 +50,7 @@ DESCRIBE = "Say in one short sentence what this picture shows."
 FILTERED = "The provider withheld this answer by its content filter."
 
 
-@dataclass(frozen=True, kw_only=True)
-class Agent:
+class Agent(Struct, frozen=True, kw_only=True):
     provider: Provider
     chosen: Callable[[str], Provider]  # the model that a session was told to use
     repaired: Callable[[RawCall, Mapping[str, ToolSpec]], tuple[str, str, str]]

@@ -4,9 +4,9 @@ Whose turn it is and what was granted is looked up at the moment of the decision
 """
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
 
 import msgspec
+from msgspec import Struct
 
 from hermes.core.grants import Grant, Profile
 from hermes.core.messages import Call, Origin
@@ -47,8 +47,7 @@ _OPEN = ("net", "host")  # boxes into which anybody's words may come
 AIM_CHARS_MIN = 3  # what is shorter stands in every text
 
 
-@dataclass(frozen=True, kw_only=True)
-class Permit:
+class Permit(Struct, frozen=True, kw_only=True):
     tools: Mapping[str, Tool]
     role: Callable[[Sender], Role]
     grants: Callable[[], tuple[Grant, ...]]

@@ -3,9 +3,9 @@
 import asyncio
 import hashlib
 from collections.abc import Awaitable, Callable, Mapping, Sequence
-from dataclasses import dataclass
 
 import msgspec
+from msgspec import Struct
 
 from hermes.agent.permit import Permit
 from hermes.core.events import CallEnded, Event, QuestionAsked
@@ -30,8 +30,7 @@ ELSEWHERE = "My owner has to allow that. I have asked, and go on when there is a
 NOWHERE = "My owner has to allow that, with `hermes approvals` on the machine that I run on."
 
 
-@dataclass(frozen=True, kw_only=True)
-class Asker:
+class Asker(Struct, frozen=True, kw_only=True):
     tools: Mapping[str, Tool]
     permit: Permit
     homes: Callable[[], Awaitable[Sequence[Home]]]  # where the owner is told things

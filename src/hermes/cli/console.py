@@ -5,11 +5,11 @@ Colours and tables as wide as the window are for terminals; a pipe gets plain al
 
 import sys
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
 from io import StringIO
 from typing import TextIO
 
 import msgspec
+from msgspec import Struct
 
 from hermes.views.honest import visible
 
@@ -19,8 +19,7 @@ Rows = Sequence[Sequence[str]]
 Drawn = Callable[[Sequence[str], Rows, TextIO], None]
 
 
-@dataclass(frozen=True, kw_only=True)
-class Console:
+class Console(Struct, frozen=True, kw_only=True):
     """`draw` prints a table on a terminal; it is loaded when the first one is needed."""
 
     stdin: TextIO

@@ -4,7 +4,7 @@ The built-in model is offered, installed with its progress, and answers; how to 
 and a chat is said in the same breath.
 """
 
-from dataclasses import replace
+from msgspec.structs import replace
 
 from hermes.cli import model, model_local
 from hermes.cli.model_grammar import CHOOSE

@@ -1,15 +1,15 @@
 """Where a command runs: the home, the environment, the console and the clock it was given."""
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
 from pathlib import Path
+
+from msgspec import Struct
 
 from hermes.cli.console import Console
 from hermes.settings import Settings, load
 
 
-@dataclass(frozen=True, kw_only=True)
-class Place:
+class Place(Struct, frozen=True, kw_only=True):
     home: Path
     environ: Mapping[str, str]
     console: Console

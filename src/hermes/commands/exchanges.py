@@ -5,8 +5,8 @@ it. What other conversations sent into the chat meanwhile belongs to no exchange
 """
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
 
+from msgspec import Struct
 from msgspec.structs import replace
 
 from hermes.commands.past import demand_few_pieces
@@ -29,8 +29,7 @@ IS_PARKED = "This conversation is parked. /retry tries its last request again, /
 STAYS_DONE = " What was done for it stays done."
 
 
-@dataclass(frozen=True, kw_only=True)
-class Shorter:
+class Shorter(Struct, frozen=True, kw_only=True):
     """A view without the last exchange, and what the person had said in it."""
 
     view: View
@@ -38,8 +37,7 @@ class Shorter:
     worked: bool  # tools were used
 
 
-@dataclass(frozen=True)
-class _Row:
+class _Row(Struct, frozen=True):
     conversation: SessionId
     ordinal: int
     line: Line

@@ -2,7 +2,6 @@
 
 from collections.abc import Awaitable, Callable, Sequence
 from contextlib import AbstractContextManager
-from dataclasses import dataclass
 from typing import Literal, Protocol
 
 from msgspec import Struct
@@ -138,8 +137,7 @@ class Watching(Protocol):
         """Of one session, or of all; with text as it is written, or only what is durable."""
 
 
-@dataclass(frozen=True, kw_only=True)
-class Door:
+class Door(Struct, frozen=True, kw_only=True):
     """What a channel may ask of the engine."""
 
     accept: Callable[[Inbound], Awaitable[Accepted]]  # durable when it returns; or Rejected
@@ -160,8 +158,7 @@ class Door:
     patient: Callable[[Sender], bool] = lambda _sender: True  # False: nothing is fetched for them
 
 
-@dataclass(frozen=True, kw_only=True)
-class Order:
+class Order(Struct, frozen=True, kw_only=True):
     """A command as it is being run: on which session, by which message."""
 
     session: Session
@@ -183,8 +180,7 @@ class Order:
         )
 
 
-@dataclass(frozen=True, kw_only=True)
-class Obeyed:
+class Obeyed(Struct, frozen=True, kw_only=True):
     """What a command made true, and what is said about it."""
 
     events: tuple[Event, ...] = ()
@@ -198,8 +194,7 @@ class Considered(Struct, frozen=True, kw_only=True):
     spent: Spent
 
 
-@dataclass(frozen=True, kw_only=True)
-class Desk:
+class Desk(Struct, frozen=True, kw_only=True):
     """What a command or a tool may look at, and the one way to reach another session: a message,
     whose id must be the same when a crash makes it be sent again."""
 
@@ -211,8 +206,7 @@ class Desk:
     clock: Callable[[], float]
 
 
-@dataclass(frozen=True, kw_only=True)
-class Command:
+class Command(Struct, frozen=True, kw_only=True):
     """Declared once, the same everywhere. One that only decides has `run`; one that has to look
     something up first has `look`. A crash in between runs it again: what it does to another
     session must have the same id then."""

@@ -1,7 +1,6 @@
 """What the engine asks of models and tools. Plugins implement it; the engine imports none."""
 
 from collections.abc import Awaitable, Callable, Mapping, Sequence
-from dataclasses import dataclass
 from typing import Literal, Protocol
 
 from msgspec import Struct
@@ -111,8 +110,7 @@ class Presented(Struct, frozen=True, kw_only=True):
     bound: str = ""
 
 
-@dataclass(frozen=True, kw_only=True)
-class Bench:
+class Bench(Struct, frozen=True, kw_only=True):
     """Where a call is performed: whose it is, and what the session remembers."""
 
     session: SessionKey
@@ -125,8 +123,7 @@ class Bench:
     approved: str = ""  # the digest of what a person said yes to
 
 
-@dataclass(frozen=True, kw_only=True)
-class Tool:
+class Tool(Struct, frozen=True, kw_only=True):
     """A manifest. The engine reads it and never looks inside its functions.
 
     `check` says what is wrong with the arguments ("" when nothing is) and `effect` classifies

@@ -4,7 +4,6 @@ Plugins implement it; the engine imports none.
 """
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from typing import Literal, Protocol
 
 from msgspec import Struct
@@ -372,8 +371,7 @@ class Upkeep(Protocol):
     async def close(self) -> None: ...
 
 
-@dataclass(frozen=True, kw_only=True)
-class Store:
+class Store(Struct, frozen=True, kw_only=True):
     """One database, seen from each of its sides."""
 
     journal: Journal

@@ -11,10 +11,12 @@ import socket
 import ssl
 from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import dataclass, replace
 from ipaddress import IPv6Address
 from typing import Final
 from urllib.parse import urljoin
+
+from msgspec import Struct
+from msgspec.structs import replace
 
 from hermes import __version__
 from hermes.egress.addresses import Address
@@ -37,16 +39,14 @@ Resolve = Callable[[str, int], Awaitable[Sequence[str]]]
 Dial = Callable[[Origin, Address, ssl.SSLContext | None], Awaitable[Line]]
 
 
-@dataclass(frozen=True, kw_only=True)
-class Limits:
+class Limits(Struct, frozen=True, kw_only=True):
     body_bytes: int = 10_000_000  # unpacked
     total_s: float = 30.0  # with all redirects
     connect_s: float = 5.0  # to one address
     redirects: int = 5
 
 
-@dataclass(frozen=True, kw_only=True)
-class Page:
+class Page(Struct, frozen=True, kw_only=True):
     """What was there. All of it but `inside` is the word of a stranger."""
 
     url: str  # where it was in the end
@@ -62,8 +62,7 @@ class Page:
         return text_of(self.body, self.media_type)
 
 
-@dataclass(frozen=True, kw_only=True)
-class Settled:
+class Settled(Struct, frozen=True, kw_only=True):
     """Where a URL leads in the end, and at which address that was found."""
 
     url: str

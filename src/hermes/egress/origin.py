@@ -3,9 +3,10 @@
 import functools
 import re
 from collections.abc import Mapping
-from dataclasses import dataclass
 from typing import Final
 from urllib.parse import SplitResult, quote, urlsplit
+
+from msgspec import Struct
 
 PORTS: Final[Mapping[str, int]] = {"http": 80, "https": 443}
 _PATH_MARKS: Final = "/%:@!$&'()*+,;=-._~"
@@ -15,8 +16,7 @@ class BadURL(ValueError):
     """It leads nowhere. The text says why and does not repeat the URL."""
 
 
-@dataclass(frozen=True)
-class Origin:
+class Origin(Struct, frozen=True):
     """A server."""
 
     secure: bool

@@ -7,9 +7,10 @@ see another host in it. Whatever has two readings is refused.
 import contextlib
 import re
 from collections.abc import Sequence
-from dataclasses import dataclass
 from ipaddress import IPv4Address, IPv6Address, ip_address, ip_network
 from typing import Final
+
+from msgspec import Struct
 
 from hermes.core.errors import Misconfigured
 from hermes.egress.addresses import (
@@ -51,8 +52,7 @@ _TWO_READINGS: Final = re.compile("[\u00df\u03c2\u1e9e]")  # the rules of 2003 a
 _ENTRY: Final = re.compile(r"(?P<host>\[[0-9a-f:.]+\]|[^:\s\[\]]+)(?::(?P<port>[0-9]{1,5}))?")
 
 
-@dataclass(frozen=True)
-class Opening:
+class Opening(Struct, frozen=True):
     """An entry of `network.allow`: a name or a range of addresses, perhaps for one port."""
 
     name: str = ""
@@ -91,8 +91,7 @@ def _opening(entry: str) -> Opening:
     raise Misconfigured("network.allow", problem, fix)
 
 
-@dataclass(frozen=True)
-class Rules:
+class Rules(Struct, frozen=True):
     """`may_enter`: do the openings count? Not for a redirect that comes from the world."""
 
     openings: tuple[Opening, ...] = ()

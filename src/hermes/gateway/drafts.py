@@ -7,7 +7,8 @@ the process that began it is gone (C54). It uses what the chat's budget has left
 import asyncio
 import contextlib
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
+
+from msgspec import Struct, field
 
 from hermes.core.channel import Manifest, Screen
 from hermes.core.errors import ChannelFailed
@@ -26,8 +27,7 @@ CHARS_MAX = 3_500
 CLOSE_S = 2.0
 
 
-@dataclass
-class Sketch:
+class Sketch(Struct):
     """The draft of one turn: what has been heard, and what the chat shows of it."""
 
     turn: TurnId
@@ -41,8 +41,7 @@ class Sketch:
     bell: asyncio.Event = field(default_factory=asyncio.Event)
 
 
-@dataclass(kw_only=True)
-class Drafts:
+class Drafts(Struct, kw_only=True):
     screens: Mapping[str, Screen]
     manifests: Mapping[str, Manifest]
     lanes: Lanes

@@ -2,8 +2,9 @@
 
 import asyncio
 import logging
-from dataclasses import dataclass
 from typing import Literal
+
+from msgspec import Struct
 
 from hermes.core.channel import Manifest
 from hermes.core.events import TurnMarked
@@ -25,8 +26,7 @@ WORDS: dict[Leaving, str] = {
 log = logging.getLogger("hermes.gateway")
 
 
-@dataclass(frozen=True, kw_only=True)
-class Drain:
+class Drain(Struct, frozen=True, kw_only=True):
     reason: Leaving
     limit_s: float
 

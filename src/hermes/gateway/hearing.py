@@ -7,7 +7,9 @@ One that cannot be right (a wrong token, a port in use) ends the process while i
 import asyncio
 import logging
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field, replace
+
+from msgspec import Struct, field
+from msgspec.structs import replace
 
 from hermes.core.channel import ChannelState, ChannelStatus, Door, Ear
 from hermes.core.errors import ChannelDown, Misconfigured
@@ -23,8 +25,7 @@ WRONG_S = 300.0  # between two tries with a setting that was right once
 log = logging.getLogger("hermes.gateway")
 
 
-@dataclass
-class Post:
+class Post(Struct):
     """One ear, and how it stands."""
 
     ear: Ear
@@ -60,8 +61,7 @@ class Post:
         )
 
 
-@dataclass(kw_only=True)
-class Hearing:
+class Hearing(Struct, kw_only=True):
     ears: Sequence[Ear]
     present: Present
     nodes: Nodes

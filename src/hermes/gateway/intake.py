@@ -4,8 +4,8 @@ The channel acknowledges to its platform only after `accept` returns.
 """
 
 from collections.abc import Awaitable, Callable
-from dataclasses import dataclass
 
+from msgspec import Struct
 from msgspec.structs import replace
 
 from hermes.core.errors import Rejected
@@ -20,8 +20,7 @@ from hermes.gateway.measure import Measure
 TEXT_CHARS_MAX = 100_000
 
 
-@dataclass(frozen=True, kw_only=True)
-class Intake:
+class Intake(Struct, frozen=True, kw_only=True):
     journal: Journal
     role: Callable[[Sender], Awaitable[Role]]
     clean: Callable[[Inbound], Inbound]  # without secrets

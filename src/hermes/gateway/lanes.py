@@ -3,7 +3,8 @@
 import asyncio
 from collections import OrderedDict
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+
+from msgspec import Struct, field
 
 from hermes.core.events import Event, MessageReceived, View
 from hermes.core.fold import fold
@@ -18,8 +19,7 @@ LANE_BYTES = 2_000
 LINE_BYTES = 400  # what a line costs beside its text
 
 
-@dataclass
-class Flight:
+class Flight(Struct):
     """One piece of work that waits for the world, and the turn that it is for, if any."""
 
     turn: TurnId | None
@@ -28,8 +28,7 @@ class Flight:
     reached: bool = False  # a model has begun to answer
 
 
-@dataclass
-class Lane:
+class Lane(Struct):
     """One session that this process owns under `epoch`."""
 
     session: Session

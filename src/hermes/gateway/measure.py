@@ -5,7 +5,8 @@ refused was never accepted; whoever sends it is told once, and again only after 
 """
 
 from collections.abc import Callable
-from dataclasses import dataclass, field
+
+from msgspec import Struct, field
 
 from hermes.core.errors import Rejected
 from hermes.core.people import Role, Sender
@@ -15,15 +16,13 @@ PEOPLE_MAX = 4_096  # who are remembered; the one heard of longest ago is forgot
 TOO_MANY = "that are too many messages at once; what you send in the next minute I do not read"
 
 
-@dataclass
-class _Bucket:
+class _Bucket(Struct):
     left: float
     at: float
     told: bool = False
 
 
-@dataclass(kw_only=True)
-class Measure:
+class Measure(Struct, kw_only=True):
     a_minute: int  # 0: any number
     clock: Callable[[], float]
     _people: dict[str, _Bucket] = field(default_factory=dict)

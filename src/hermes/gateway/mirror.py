@@ -5,8 +5,8 @@ its own. Whoever answers there must be understood.
 """
 
 from collections.abc import Awaitable, Callable
-from dataclasses import dataclass
 
+from msgspec import Struct
 from msgspec.structs import replace
 
 from hermes.core.directory import MIRRORED, relay, target_of
@@ -16,8 +16,7 @@ from hermes.core.store import Accepted, Library
 CHATS_MAX = 1_000
 
 
-@dataclass(frozen=True, kw_only=True)
-class Mirror:
+class Mirror(Struct, frozen=True, kw_only=True):
     library: Library
     accept: Callable[[Inbound], Awaitable[Accepted]]
     clock: Callable[[], float]

@@ -7,7 +7,8 @@ out when the chat is not free. A pause that a platform asked for holds after a r
 import asyncio
 from collections.abc import AsyncIterator, Awaitable, Callable, Mapping
 from contextlib import asynccontextmanager
-from dataclasses import dataclass, field
+
+from msgspec import Struct, field
 
 from hermes.core.errors import ChannelBusy, ChannelFailed
 from hermes.core.messages import Address
@@ -19,8 +20,7 @@ WAIT_S_MAX = 5.0  # a message does not wait in memory for longer than that
 Chat = tuple[str, str]
 
 
-@dataclass
-class _Budget:
+class _Budget(Struct):
     free_at: float = 0.0  # on the loop's clock
     waiting: int = 0  # messages that want to go out
     lock: asyncio.Lock = field(default_factory=asyncio.Lock)  # something is on its way
@@ -38,8 +38,7 @@ class _Budget:
         return not self.waiting and not self.lock.locked() and self.free_at <= _loop_time()
 
 
-@dataclass(kw_only=True)
-class Pace:
+class Pace(Struct, kw_only=True):
     outbox: Outbox
     clock: Callable[[], float]
     pauses_s: Mapping[str, float]  # platform: the least time between two acts in a chat

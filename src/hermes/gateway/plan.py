@@ -5,7 +5,6 @@ so that the end of a turn, its replies and the cleared mark are one commit.
 """
 
 from collections.abc import Callable, Collection, Mapping, Sequence
-from dataclasses import dataclass
 from typing import Literal
 
 from msgspec import Struct
@@ -38,8 +37,7 @@ EXPIRED = (
 REOPENED = "This is a new conversation. The one before is kept (/resume brings it back):"
 
 
-@dataclass(frozen=True, kw_only=True)
-class Launch:
+class Launch(Struct, frozen=True, kw_only=True):
     """Work to begin once the plan is durable."""
 
     turn: TurnId
@@ -47,8 +45,7 @@ class Launch:
     seek: bool = False
 
 
-@dataclass(frozen=True, kw_only=True)
-class Errand:
+class Errand(Struct, frozen=True, kw_only=True):
     """A command that has to look something up, at the session as it is then."""
 
     command: Command
@@ -66,15 +63,13 @@ class More(Struct, frozen=True):
 Question = s.Prepare | s.Compact | s.AskModel | s.AskPerson
 
 
-@dataclass(frozen=True, kw_only=True)
-class Plan:
+class Plan(Struct, frozen=True, kw_only=True):
     events: tuple[e.Event, ...]
     launches: tuple[Launch | Errand, ...]
     then: s.Rest | s.Postpone | s.Wait | Question | More
 
 
-@dataclass(frozen=True, kw_only=True)
-class Planner:
+class Planner(Struct, frozen=True, kw_only=True):
     rules: Rules
     commands: Mapping[str, Command]
     present: Present

@@ -6,8 +6,9 @@ the owner told, a few an hour. Everybody else is left to the channel, which says
 
 from collections import OrderedDict, deque
 from collections.abc import Awaitable, Callable, Sequence
-from dataclasses import dataclass, field
 from typing import Literal
+
+from msgspec import Struct, field
 
 from hermes.core.directory import UNREAD
 from hermes.core.ids import MessageId, chat_key
@@ -36,8 +37,7 @@ CARD = (
 Strangers = Literal["invite", "request"]
 
 
-@dataclass(kw_only=True)
-class Porter:
+class Porter(Struct, kw_only=True):
     standing: Standing
     strangers: Strangers
     homes: Callable[[], Awaitable[Sequence[Home]]]

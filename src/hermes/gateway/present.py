@@ -7,8 +7,9 @@ import os
 import resource
 import sys
 from collections.abc import Callable
-from dataclasses import dataclass, field
 from pathlib import Path
+
+from msgspec import Struct, field
 
 from hermes.core.budget import Ledger
 from hermes.core.channel import ChannelStatus, GatewayState, Status
@@ -17,8 +18,7 @@ from hermes.core.rules import Moment
 from hermes.core.store import Counts
 
 
-@dataclass
-class Present:
+class Present(Struct):
     clock: Callable[[], float]
     version: str
     store: str  # which kind, for people

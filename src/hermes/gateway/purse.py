@@ -1,7 +1,8 @@
 """What was spent today: read from the store now and then, and counted along in between."""
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field
+
+from msgspec import Struct, field
 
 from hermes.core.budget import Ledger
 from hermes.core.messages import Usage
@@ -12,8 +13,7 @@ DAY_S = 86_400
 LOOK_S = 60.0  # other processes spend, too
 
 
-@dataclass(kw_only=True)
-class Purse:
+class Purse(Struct, kw_only=True):
     library: Library
     price: Callable[[str, Usage, int], float | None]  # of so many calls, where it is known
     clock: Callable[[], float]

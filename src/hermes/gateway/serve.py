@@ -9,7 +9,8 @@ import contextlib
 import logging
 from collections.abc import Awaitable, Callable, Collection, Coroutine, Mapping, Sequence
 from contextlib import AsyncExitStack
-from dataclasses import dataclass, field
+
+from msgspec import Struct, field
 
 from hermes.core.channel import Command, Considered, Door, Manifest
 from hermes.core.errors import StoreFailed
@@ -38,8 +39,7 @@ LAST_WORDS_S = 5.0
 log = logging.getLogger("hermes.gateway")
 
 
-@dataclass(kw_only=True)
-class Serving:
+class Serving(Struct, kw_only=True):
     engine: Gateway
     hearing: Hearing
     drafts: Drafts

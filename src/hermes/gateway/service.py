@@ -7,7 +7,8 @@ import asyncio
 import logging
 from collections.abc import AsyncIterator, Container
 from contextlib import asynccontextmanager
-from dataclasses import dataclass, field
+
+from msgspec import Struct, field
 
 from hermes.core.channel import Desk, GatewayState, Status
 from hermes.core.errors import Fenced, Refused, Rejected, RowUnreadable, StoreFailed
@@ -35,8 +36,7 @@ SURE_BEATS = 2  # of the three that fit into a lease
 log = logging.getLogger("hermes.gateway")
 
 
-@dataclass(kw_only=True)
-class Gateway:
+class Gateway(Struct, kw_only=True):
     store: Store
     intake: Intake
     worker: Worker

@@ -5,14 +5,14 @@ that knows better says no.
 """
 
 from collections.abc import Callable
-from dataclasses import dataclass, field
+
+from msgspec import Struct, field
 
 from hermes.core.people import Role, Sender
 from hermes.core.trust import Register, Trust, role_in
 
 
-@dataclass(kw_only=True)
-class Standing:
+class Standing(Struct, kw_only=True):
     trust: Trust
     configured: Callable[[Sender], Role]  # by what the owner wrote into a setting
     register: Register = field(default_factory=Register)

@@ -6,9 +6,10 @@ except what the journal says, so it may be cancelled, or die, at any line.
 
 import asyncio
 from collections.abc import Awaitable, Callable, Coroutine, Sequence
-from dataclasses import dataclass
 from enum import Enum, auto
 from typing import TypeVar
+
+from msgspec import Struct
 
 from hermes.agent.loop import Agent
 from hermes.agent.prompt import PLAIN
@@ -45,8 +46,7 @@ class _Stand(Enum):
     POSTPONED = auto()  # something is left, but not now
 
 
-@dataclass(frozen=True, kw_only=True)
-class Worker:
+class Worker(Struct, frozen=True, kw_only=True):
     journal: Journal
     agent: Agent
     planner: Planner

@@ -1,6 +1,5 @@
 """Who serves models, as data: where, under which key, and how each differs from its protocol."""
 
-import dataclasses
 import difflib
 from collections.abc import Mapping
 from typing import Final, Literal
@@ -245,7 +244,7 @@ def chosen(text: str, current: ModelSettings) -> ModelSettings:
     provider, colon, model = text.strip().partition(":")
     name = canonical(provider)
     if colon and name is not None and name != canonical(current.provider):
-        return dataclasses.replace(
+        return replace(
             current, provider=name, name=model, base_url="", api_key="", headers={}, body={}
         )
-    return dataclasses.replace(current, name=model if colon and name is not None else text.strip())
+    return replace(current, name=model if colon and name is not None else text.strip())

@@ -5,7 +5,6 @@ Every text is one line that a person can act on, and none contains the key.
 
 import re
 from collections.abc import Mapping
-from dataclasses import dataclass, field
 from email.utils import parsedate_to_datetime
 from typing import Final
 
@@ -77,14 +76,16 @@ _STATUS_OF: Final[Mapping[str, int]] = {
 }
 
 
-@dataclass(frozen=True, kw_only=True)
-class Whom:
+class Whom(Struct, frozen=True, kw_only=True):
     """Whom we asked, for people: where it is, and which setting holds its key."""
 
     name: str  # provider:model
     url: str
     key_hint: str  # how to set the key, a sentence without its full stop
-    secret: str = field(default="", repr=False)
+    secret: str = ""
+
+    def __repr__(self) -> str:
+        return f"Whom({self.name!r}, {self.url!r})"
 
     def line(self, text: str) -> str:
         """One line, of bounded length, without the key."""

@@ -15,11 +15,11 @@ import subprocess
 import sys
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
-from dataclasses import dataclass
 from importlib.util import find_spec
 from pathlib import Path
 from typing import Final
 
+from msgspec import Struct
 from msgspec.structs import replace
 
 from hermes.core.errors import Misconfigured, ProviderSilent, ProviderTransient
@@ -91,8 +91,7 @@ def slim(request: Request) -> Request:
     return replace(request, system=system, lines=tuple(reversed(kept)), tools=(), blobs={})
 
 
-@dataclass(frozen=True)
-class Child:
+class Child(Struct, frozen=True):
     """A server that runs, and the way to ask it."""
 
     process: "subprocess.Popen[bytes]"

@@ -4,21 +4,24 @@ import base64
 import ipaddress
 import re
 from collections.abc import Mapping
-from dataclasses import dataclass, field
 from typing import Final
 from urllib.parse import unquote_to_bytes
+
+from msgspec import Struct
 
 from hermes.egress.origin import PORTS, BadURL, Origin, origin_of, split
 
 _ENTRY: Final = re.compile(r"(?:(?P<scheme>\w+)://)?(?P<host>\[[^\]]*\]|[^:]*)(?::(?P<port>\d+))?")
 
 
-@dataclass(frozen=True)
-class Proxy:
+class Proxy(Struct, frozen=True):
     """What stands between. Its password does not show itself."""
 
     origin: Origin
-    authorization: str = field(default="", repr=False)  # a header's value
+    authorization: str = ""  # a header's value
+
+    def __repr__(self) -> str:
+        return f"Proxy({self.origin})"
 
 
 def proxy_for(server: Origin, proxies: Mapping[str, str]) -> Proxy | None:

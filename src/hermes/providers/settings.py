@@ -1,7 +1,6 @@
 """What a person may set about a model, as values. Made from `model.…` by the program."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
 
 from msgspec import Struct
 
@@ -25,17 +24,19 @@ class Patience(Struct, frozen=True, kw_only=True):
     total_s: float = 1800.0
 
 
-@dataclass(frozen=True, kw_only=True)
-class ModelSettings:
+class ModelSettings(Struct, frozen=True, kw_only=True):
     """One model: who serves it, where, and how it is asked. The key does not show itself."""
 
     provider: str = ""
     name: str = ""
     base_url: str = ""
-    api_key: str = field(default="", repr=False)
+    api_key: str = ""
     context_length: int | None = None
-    timeouts: Timeouts = field(default_factory=Timeouts)
-    patience: Patience = field(default_factory=Patience)
-    headers: Mapping[str, str] = field(default_factory=dict, repr=False)
-    body: Mapping[str, object] = field(default_factory=dict)  # goes into every request as it is
+    timeouts: Timeouts = Timeouts()
+    patience: Patience = Patience()
+    headers: Mapping[str, str] = {}
+    body: Mapping[str, object] = {}  # goes into every request as it is
     fallback: tuple["ModelSettings", ...] = ()
+
+    def __repr__(self) -> str:
+        return f"ModelSettings({self.provider!r}, {self.name!r}, {self.base_url!r})"

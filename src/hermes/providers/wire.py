@@ -8,10 +8,11 @@ import contextlib
 import ipaddress
 import time
 from collections.abc import AsyncIterator, Callable, Mapping, Sequence
-from dataclasses import dataclass, field
 from typing import Final, Protocol
 from urllib.parse import urlsplit
 from urllib.request import getproxies
+
+from msgspec import Struct
 
 from hermes.core.errors import (
     ProviderFailed,
@@ -44,14 +45,16 @@ LISTING_S: Final = 30.0
 DRAIN_S: Final = 0.05  # for the last bytes of a finished answer, so that its connection is reused
 
 
-@dataclass(frozen=True, kw_only=True)
-class Endpoint:
+class Endpoint(Struct, frozen=True, kw_only=True):
     """Where requests go and what they carry. `headers` hold the key and do not show themselves."""
 
     whom: Whom
     base_url: str
-    headers: Mapping[str, str] = field(repr=False)
+    headers: Mapping[str, str]
     timeouts: Timeouts
+
+    def __repr__(self) -> str:
+        return f"Endpoint({self.base_url!r})"
 
 
 class Fold(Protocol):

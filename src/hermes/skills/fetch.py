@@ -7,8 +7,9 @@ comes out is a tree of plain files; the first thing in it that is none ends the 
 import os
 import re
 from collections.abc import Mapping
-from dataclasses import dataclass
 from pathlib import Path, PurePosixPath
+
+from msgspec import Struct
 
 from hermes.core.errors import Rejected
 from hermes.skills.form import FILE
@@ -22,8 +23,7 @@ DOWNLOAD = re.compile(rf"https://[^?#]*({'|'.join(map(re.escape, ARCHIVES))})([?
 GIT = re.compile(r"(https://|ssh://|file://|git\+(https|ssh|file)://|[\w.-]+@[\w.-]+:)")
 
 
-@dataclass(frozen=True, kw_only=True)
-class Fetched:
+class Fetched(Struct, frozen=True, kw_only=True):
     tree: Tree
     left_out: tuple[str, ...]
     origin: str  # how it is fetched again; without passwords

@@ -6,9 +6,10 @@ tags), so this one goes over the text once: what has no end goes to the end of t
 
 import re
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, field
 from html import unescape
 from typing import Final
+
+from msgspec import Struct, field
 
 ATTRIBUTES_MAX: Final = 64
 VALUE_CHARS_MAX: Final = 4_000
@@ -26,25 +27,21 @@ _ENDS: Final[Mapping[str, re.Pattern[str]]] = {
 _INNER_SCRIPT: Final = re.compile(r"<script(?=[\s/>])", re.I)
 
 
-@dataclass(frozen=True)
-class Text:
+class Text(Struct, frozen=True):
     text: str
     raw: bool = False  # of an element whose content is no markup
 
 
-@dataclass(frozen=True)
-class Opened:
+class Opened(Struct, frozen=True):
     name: str
     attributes: Mapping[str, str] = field(default_factory=dict)
 
 
-@dataclass(frozen=True)
-class Closed:
+class Closed(Struct, frozen=True):
     name: str
 
 
-@dataclass(frozen=True)
-class Remark:
+class Remark(Struct, frozen=True):
     text: str
 
 

@@ -4,8 +4,9 @@ It matters for hidden text: a stray end tag must not end the element that hides.
 """
 
 from collections import Counter
-from dataclasses import dataclass
 from typing import Final
+
+from msgspec import Struct
 
 DEPTH_MAX: Final = 500
 EFFORT_MAX: Final = 2_000_000  # elements looked at, over a whole page
@@ -48,8 +49,7 @@ class Tangled(Exception):
     """More nesting than a page that is meant to be read has."""
 
 
-@dataclass(frozen=True)
-class Element:
+class Element(Struct, frozen=True):
     name: str
     hidden: bool  # it, or one around it
     href: str = ""

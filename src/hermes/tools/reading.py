@@ -5,11 +5,12 @@ Pure. Headings, lists, code and links stay recognisable; scripts, styles and hid
 
 import re
 from collections import Counter
-from dataclasses import dataclass
 from html import unescape
 from itertools import islice
 from typing import Final
 from urllib.parse import urljoin
+
+from msgspec import Struct
 
 from hermes.tools.markup import Closed, Opened, Remark, Text, Token, tokens
 from hermes.tools.nesting import BLOCKS, VOID, Element, Nesting, Tangled
@@ -30,8 +31,7 @@ _BLANK_LINES: Final = re.compile(r"\n{3,}")
 _TRAILING: Final = re.compile(r"[ \t]+\n")
 
 
-@dataclass(frozen=True, kw_only=True)
-class Reading:
+class Reading(Struct, frozen=True, kw_only=True):
     text: str
     title: str = ""
     links: tuple[str, ...] = ()  # those that can be seen, in their order

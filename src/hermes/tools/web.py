@@ -6,7 +6,6 @@ so it counts as sending (see `web_urls`).
 
 import asyncio
 from collections.abc import Mapping
-from dataclasses import dataclass
 from typing import Final
 
 from msgspec import Struct
@@ -59,8 +58,7 @@ def web_rule(arguments: WebArguments) -> str:
 ARGUMENTS = Arguments(WebArguments, web_rule)
 
 
-@dataclass(frozen=True)
-class _Got:
+class _Got(Struct, frozen=True):
     """One of the URLs: a page and how it reads, or why there is none."""
 
     url: str

@@ -1,6 +1,5 @@
 """`/skills` and `/<skill>`: a skill becomes a message, and the owner decides about proposals."""
 
-import dataclasses
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
@@ -46,7 +45,7 @@ class SkilledTown(Town):
     def planner(self) -> Planner:
         plain = super().planner
         busy = live_busy(self.fixed, self.shelf)
-        return dataclasses.replace(
+        return replace(
             plain,
             rules=replace(plain.rules, commands=busy),
             commands=live_commands(self.fixed, self.shelf),

@@ -4,9 +4,11 @@ import asyncio
 import hashlib
 import itertools
 from collections.abc import Awaitable, Callable
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from types import SimpleNamespace
 from typing import Literal, cast
+
+from msgspec.structs import replace
 
 from hermes.commands.chat import chat_commands
 from hermes.core import events as e

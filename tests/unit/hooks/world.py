@@ -1,7 +1,6 @@
 """A home with hooks, a real store, and a gateway that commits what a test says."""
 
 import asyncio
-import dataclasses
 import itertools
 import json
 import os
@@ -13,6 +12,8 @@ from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
+
+import msgspec
 
 from hermes.core import events as e
 from hermes.core.channel import Door, Status
@@ -93,7 +94,7 @@ class World:
             connected=self.connected.set,
             polled=lambda: None,
             describe=_no_words,
-            store=dataclasses.replace(self.store, library=_Listing(self)),  # type: ignore[arg-type]
+            store=msgspec.structs.replace(self.store, library=_Listing(self)),  # type: ignore[arg-type]
             media=FileShelf(self.home / "media"),
             commands=(),
             new_id=lambda: f"boot-{next(numbers)}",

@@ -8,7 +8,6 @@ import fcntl
 import os
 import time
 from contextlib import suppress
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Annotated
 
@@ -23,8 +22,7 @@ NOTE_WAIT_S, NOTE_LOOK_S = 1.0, 0.02
 PROC = Path("/proc")
 
 
-@dataclass(frozen=True, kw_only=True)
-class Running:
+class Running(Struct, frozen=True, kw_only=True):
     pid: int
     started_at: float
 

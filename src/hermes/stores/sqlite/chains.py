@@ -1,10 +1,10 @@
 """Events and rows as they are chained in the file: written at its end, read from theirs back."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from itertools import zip_longest
 
 import apsw
+from msgspec import Struct
 
 from hermes.core.codec import decode_event, decode_line, encode
 from hermes.core.events import Event, Span
@@ -51,8 +51,7 @@ SELECT line FROM chain WHERE ordinal < :stop ORDER BY ordinal
 ORDINAL_MAX = 2**62
 
 
-@dataclass
-class Scroll:
+class Scroll(Struct):
     """Where a session's rows are being written: its conversation, and the last row there."""
 
     session: int

@@ -9,10 +9,10 @@ import queue
 import threading
 from collections.abc import Callable
 from contextlib import suppress
-from dataclasses import dataclass
 from typing import Any, TypeVar
 
 import apsw
+from msgspec import Struct
 
 from hermes.core.errors import HermesError, StoreBusy, StoreFailed
 from hermes.stores.sqlite.failures import explained, is_final
@@ -23,15 +23,13 @@ BATCH_MAX = 512
 WAITING_MAX = 20_000
 
 
-@dataclass(frozen=True, slots=True)
-class _Job:
+class _Job(Struct, frozen=True):
     work: Callable[[apsw.Cursor], Any]
     loop: asyncio.AbstractEventLoop
     future: "asyncio.Future[Any]"
 
 
-@dataclass(frozen=True, slots=True)
-class _Done:
+class _Done(Struct, frozen=True):
     job: _Job
     result: Any = None
     error: Exception | None = None

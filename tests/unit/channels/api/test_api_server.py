@@ -4,11 +4,11 @@ import asyncio
 import signal
 import socket
 from collections.abc import AsyncIterator, Callable, Sequence
-from dataclasses import replace
 from pathlib import Path
 
 import httpx2
 import pytest
+from msgspec.structs import replace
 
 from hermes.channels.api.front import BODY_BYTES_MAX, Front
 from hermes.channels.api.routes import table

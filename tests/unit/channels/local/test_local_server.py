@@ -3,11 +3,11 @@
 import asyncio
 import os
 import stat
-from dataclasses import replace as replace_field
 from pathlib import Path
 
 import pytest
 from msgspec.structs import replace
+from msgspec.structs import replace as replace_field
 
 from hermes.channels.local.crowd import NOBODY, Crowd
 from hermes.channels.local.sockets import connected

@@ -1,12 +1,12 @@
 """Events over a real socket into a real store."""
 
 import asyncio
-import dataclasses
 import socket
 import time
 from pathlib import Path
 
 import httpx2
+import msgspec
 import pytest
 
 from hermes.channels.webhook.server import BODY_BYTES_MAX, WebhookChannel
@@ -229,7 +229,7 @@ async def test_github_and_plain_senders_are_heard(tmp_path: Path) -> None:
 async def test_an_answer_may_go_to_the_home_chat_of_the_moment(tmp_path: Path) -> None:
     homes = Homes()
     async with opened(tmp_path) as store, httpx2.AsyncClient() as client:
-        seen = dataclasses.replace(store, library=homes)  # type: ignore[arg-type]
+        seen = msgspec.structs.replace(store, library=homes)  # type: ignore[arg-type]
         async with listening(
             door_on(seen, tmp_path), tmp_path, ci={**CI, "deliver": "home"}
         ) as url:
