@@ -4,6 +4,8 @@ import codecs
 import re
 from typing import Final, Literal
 
+from hermes.views.expressions import Expression
+
 Kind = Literal["html", "json", "text", "binary"]
 
 SAMPLE_BYTES: Final = 4_096
@@ -33,9 +35,9 @@ _MARKUP: Final = re.compile(
     rb"\s*(?:<!--|<!doctype\s+html|<(?:html|head|body|title|script|style|meta|link|div|p|h1|table|a)\b)",
     re.I,
 )
-_CHARSET: Final = re.compile(r"charset\s*=\s*[\"']?\s*([A-Za-z0-9_.:-]{1,40})", re.I)
+_CHARSET: Final = Expression(r"charset\s*=\s*[\"']?\s*([A-Za-z0-9_.:-]{1,40})", re.I)
 # Those that browsers know. Others, like UTF-7, are ways to smuggle.
-_KNOWN: Final = re.compile(
+_KNOWN: Final = Expression(
     r"utf-?8|utf-16(?:le|be)?|iso-8859-\d{1,2}|windows-125\d|koi8-[ru]|gb18030|gbk|gb2312|big5"
     r"|shift_jis|euc-jp|euc-kr|iso-2022-jp"
 )

@@ -5,7 +5,6 @@ see another host in it. Whatever has two readings is refused.
 """
 
 import contextlib
-import re
 from collections.abc import Sequence
 from ipaddress import IPv4Address, IPv6Address, ip_address, ip_network
 from typing import Final
@@ -25,6 +24,7 @@ from hermes.egress.addresses import (
 )
 from hermes.egress.faults import Blocked
 from hermes.egress.origin import PORTS, BadURL, Origin, split
+from hermes.views.expressions import Expression
 
 URL_CHARS_MAX: Final = 4_000
 NAME_CHARS_MAX: Final = 253
@@ -38,18 +38,18 @@ _HERE: Final = frozenset(
         *("private", "arpa", "onion", "alt"),
     )
 )
-_NETLOC: Final = re.compile(
+_NETLOC: Final = Expression(
     r"(?:\[(?P<six>[0-9a-f:.]+)\]|(?P<name>[^\[\]:@%/?#]+))(?::(?P<port>[0-9]{0,5}))?"
 )
-_LABEL: Final = re.compile(r"[a-z0-9_](?:[a-z0-9_-]{0,61}[a-z0-9_])?")
-_NUMBER: Final = re.compile(r"[0-9]+|0x[0-9a-f]*")
-_UNCLEAR: Final = re.compile(
+_LABEL: Final = Expression(r"[a-z0-9_](?:[a-z0-9_-]{0,61}[a-z0-9_])?")
+_NUMBER: Final = Expression(r"[0-9]+|0x[0-9a-f]*")
+_UNCLEAR: Final = Expression(
     r"[\s\\\x00-\x20\x7f-\xa0\xad\u034f\u061c\u115f\u1160\u17b4\u17b5\u180b-\u180f\u200b-\u200f"
     r"\u2028-\u202e\u2060-\u206f\u3164\ufe00-\ufe0f\ufeff\uffa0\ufff0-\uffff\ud800-\udfff"
     r"\U000e0000-\U000e0fff]"
 )
-_TWO_READINGS: Final = re.compile("[\u00df\u03c2\u1e9e]")  # the rules of 2003 and 2008 differ here
-_ENTRY: Final = re.compile(r"(?P<host>\[[0-9a-f:.]+\]|[^:\s\[\]]+)(?::(?P<port>[0-9]{1,5}))?")
+_TWO_READINGS: Final = Expression("[\u00df\u03c2\u1e9e]")  # the rules of 2003 and 2008 differ here
+_ENTRY: Final = Expression(r"(?P<host>\[[0-9a-f:.]+\]|[^:\s\[\]]+)(?::(?P<port>[0-9]{1,5}))?")
 
 
 class Opening(Struct, frozen=True):

@@ -12,14 +12,15 @@ from typing import Literal
 from msgspec import Struct
 
 from hermes.memory.text import plain
+from hermes.views.expressions import Expression
 
 Kind = Literal["item", "paragraph", "fenced", "other"]
 FRONT_MATTER_LINES_MAX = 50
 
-_ITEM = re.compile(r"( {0,1}(?:[-*+]|\d{1,9}[.)])[ \t]+)(?=\S)")
-_HEADING = re.compile(r" {0,3}#{1,6}(\s|$)")
-_RULE = re.compile(r" {0,3}([-*_=])\s*(\1\s*){2,}$")
-_FENCE = re.compile(r" {0,3}(`{3,}|~{3,})")
+_ITEM = Expression(r"( {0,1}(?:[-*+]|\d{1,9}[.)])[ \t]+)(?=\S)")
+_HEADING = Expression(r" {0,3}#{1,6}(\s|$)")
+_RULE = Expression(r" {0,3}([-*_=])\s*(\1\s*){2,}$")
+_FENCE = Expression(r" {0,3}(`{3,}|~{3,})")
 _COMMENT = "<!--"
 
 

@@ -4,25 +4,26 @@ import re
 import unicodedata
 
 from hermes.core.messages import sound
+from hermes.views.expressions import Expression
 
 ENTRY_CHARS_MAX = 600
 
 _UNSEEN = frozenset({"Cc", "Cf", "Co", "Cn", "Cs", "Zl", "Zp"})
-_OUR_NOTE = re.compile(r"\[(?=\s*(note by hermes|sent into this chat))", re.I)
-_ROLE_TAG = re.compile(
+_OUR_NOTE = Expression(r"\[(?=\s*(note by hermes|sent into this chat))", re.I)
+_ROLE_TAG = Expression(
     r"<(?=\s*[/|!]?\s*(system|assistant|user|human|tool|function|memory|instructions?|im_start"
     r"|im_end|endoftext|begin|end)\b)",
     re.I,
 )
-_FENCE = re.compile(r"`{3,}|~{3,}")
-_RULE = re.compile(r"(?<!\S)(-{3,}|={3,})(?!\S)")
-_ORDERS = re.compile(
+_FENCE = Expression(r"`{3,}|~{3,}")
+_RULE = Expression(r"(?<!\S)(-{3,}|={3,})(?!\S)")
+_ORDERS = Expression(
     r"\b(ignore|disregard|forget|override|bypass)\b.{0,40}\b(instructions?|rules?|prompts?|polic\w+"
     r"|approvals?)\b|\bsystem prompt\b|\byou are now\b|\bdo not (tell|ask|inform) the "
     r"(user|person|owner)\b|\bwithout (asking|telling) the (user|person|owner)\b",
     re.I,
 )
-_SECRET = re.compile(
+_SECRET = Expression(
     r"\b(sk|rk|pk)[-_][A-Za-z0-9_-]{16,}|\bgh[pousr]_[A-Za-z0-9]{20,}|\bxox[abprs]-[A-Za-z0-9-]{10,}"
     r"|\bAKIA[0-9A-Z]{16}\b|-----BEGIN [A-Z ]*PRIVATE KEY|\b\d{8,10}:[A-Za-z0-9_-]{35}\b"
     r"|\beyJ[A-Za-z0-9_-]{10,}\.[A-Za-z0-9_-]{10,}\.",

@@ -18,6 +18,7 @@ from hermes.core.errors import (
     ProviderFailed,
     ProviderRefused,
 )
+from hermes.views.expressions import Expression
 
 MESSAGE_CHARS_MAX: Final = 300
 SECRET_CHARS_MIN: Final = 4  # what is shorter is no key, and would blot out innocent words
@@ -26,7 +27,7 @@ DEPTH_MAX: Final = 6
 _OVERFLOW_CODES: Final = frozenset(
     {"context_length_exceeded", "exceed_context_size_error", "model_context_window_exceeded"}
 )
-_OVERFLOW: Final = re.compile(
+_OVERFLOW: Final = Expression(
     "|".join(
         (
             "context[ _]length",
@@ -48,12 +49,12 @@ _OVERFLOW: Final = re.compile(
     ),
     re.IGNORECASE,
 )
-_NO_CREDIT: Final = re.compile(
+_NO_CREDIT: Final = Expression(
     "insufficient[_ ](quota|balance|credit|funds)|credit balance|exceeded_current_quota"
     "|billing_(error|hard_limit)|out of credit",
     re.IGNORECASE,
 )
-_BAD_KEY: Final = re.compile(r"\bapi[ _-]?key\b|invalid_authentication", re.IGNORECASE)
+_BAD_KEY: Final = Expression(r"\bapi[ _-]?key\b|invalid_authentication", re.IGNORECASE)
 _ASKED_DELAY: Final = re.compile(rb'"retryDelay"\s*:\s*"(\d{1,9}(?:\.\d{1,9})?)s"')
 
 _STATUS_OF: Final[Mapping[str, int]] = {

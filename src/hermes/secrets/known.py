@@ -9,16 +9,17 @@ from hermes.secrets.variants import is_hidable
 from hermes.settings import Settings
 from hermes.settings.shape import NOT_SET, is_secret
 from hermes.settings.sources import PREFIX
+from hermes.views.expressions import Expression
 
 CHARS_MAX = 20_000  # of one value
 RANDOM_CHARS_MIN = 16
-_NAMES = re.compile(
+_NAMES = Expression(
     r"(?:key|token|secret|passw(?:or)?d|passphrase|pass|pwd|credentials?|auth|cookie|dsn|pat)$",
     re.IGNORECASE,
 )
 _FOLDERS = frozenset({"PWD", "OLDPWD"})  # the shell's own: where it is, no password
-_PASSWORD = re.compile(r"://[^\s/:@]{0,128}:([^\s/@]{1,512})@")
-_SCHEME = re.compile(r"(?:bearer|basic|token)\s+(\S+)", re.IGNORECASE)
+_PASSWORD = Expression(r"://[^\s/:@]{0,128}:([^\s/@]{1,512})@")
+_SCHEME = Expression(r"(?:bearer|basic|token)\s+(\S+)", re.IGNORECASE)
 # Headers whose values are no secrets and stand in many texts.
 _OPEN_HEADERS = frozenset(
     {"accept", "accept-language", "anthropic-beta", "anthropic-version", "content-type"}

@@ -11,13 +11,14 @@ from collections.abc import Callable, Iterable, Iterator
 
 from hermes.secrets.shapes import RUN_MAX, shapes_in
 from hermes.secrets.variants import variants
+from hermes.views.expressions import Expression
 
 HIDDEN = "•••"
 _HIDDEN = HIDDEN.encode()
 GRAM = 8
 LONG = 2 * GRAM - 1  # a form of so many bytes contains a whole gram at such a place
 # What a key is made of, at the end of a text, perhaps behind the word that announces one.
-_RUN = re.compile(
+_RUN = Expression(
     rf"(?:(?:bearer|basic)[ :]{{1,4}})?[a-z0-9_.:~+/=@-]{{0,{RUN_MAX}}}\Z", re.ASCII | re.IGNORECASE
 )
 _WORD_CHARS = 16  # of that word

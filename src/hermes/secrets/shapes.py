@@ -7,6 +7,8 @@ time up to a limit: none goes back over what it has read.
 import re
 from collections.abc import Iterator
 
+from hermes.views.expressions import Expression
+
 RUN_MAX = 4_096  # characters of one key, at most
 # The mark stands in every such key; most texts have none of them, and that is quickly seen.
 _SHAPES = {
@@ -53,14 +55,14 @@ _SHAPES = {
 }
 # These two begin with nothing of their own: their middle is looked for first.
 _MIDDLES = {
-    ".": re.compile(r"\.[\w-]{6}\.[\w-]{27}", re.ASCII),
-    ":": re.compile(r":(?<=[0-9]{8}:)[\w-]{35}", re.ASCII),
+    ".": Expression(r"\.[\w-]{6}\.[\w-]{27}", re.ASCII),
+    ":": Expression(r":(?<=[0-9]{8}:)[\w-]{35}", re.ASCII),
 }
-_TOKENS = tuple((mark, re.compile(shape, re.ASCII)) for mark, shape in _SHAPES.items())
-_URL = re.compile(r"://[^\s/:@\"'<>]{0,128}:([^\s/@\"'<>]{1,512})@")
-_SCHEME = re.compile(r"(?:bearer|basic)[ :]{1,4}([\w.~+/=-]{16,4096})", re.ASCII | re.IGNORECASE)
+_TOKENS = tuple((mark, Expression(shape, re.ASCII)) for mark, shape in _SHAPES.items())
+_URL = Expression(r"://[^\s/:@\"'<>]{0,128}:([^\s/@\"'<>]{1,512})@")
+_SCHEME = Expression(r"(?:bearer|basic)[ :]{1,4}([\w.~+/=-]{16,4096})", re.ASCII | re.IGNORECASE)
 _SCHEMES = ("Bearer", "bearer", "BEARER", "Basic ", "basic ")
-_PEM = re.compile(
+_PEM = Expression(
     r"-----BEGIN [A-Z ]{0,32}PRIVATE KEY-----([^-]{1,16384})-----END [A-Z ]{0,32}PRIVATE KEY-----"
 )
 

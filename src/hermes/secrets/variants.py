@@ -4,7 +4,6 @@ Inside a longer base64 text the same bytes look different by where they begin, s
 alignments are made, each cut to the characters that depend on nothing around it.
 """
 
-import html
 import json
 import re
 from base64 import b64encode, urlsafe_b64encode
@@ -14,6 +13,7 @@ from urllib.parse import quote, quote_plus
 CHARS_MIN = 6  # shorter ones would black out ordinary words
 WORD_CHARS_MIN = 8  # so would a short one of letters alone
 LINE_CHARS_MIN = 16  # of a secret with several lines (a private key), each such line is one, too
+_ENTITIES = (("&", "&amp;"), ("<", "&lt;"), (">", "&gt;"), ('"', "&quot;"), ("'", "&#x27;"))
 _PERCENT = re.compile("%[0-9A-F]{2}")
 
 
@@ -37,12 +37,18 @@ def _parts(value: str) -> Iterator[str]:
         yield from (line for line in lines if len(line) >= LINE_CHARS_MIN and "-----" not in line)
 
 
+def _in_markup(value: str) -> str:
+    for sign, name in _ENTITIES:
+        value = value.replace(sign, name)
+    return value
+
+
 def _forms(value: str) -> Iterator[str]:
     yield value
     yield json.dumps(value)[1:-1]
     yield json.dumps(value, ensure_ascii=False)[1:-1]
     yield repr(value)[1:-1]
-    yield html.escape(value)
+    yield _in_markup(value)
     for quoted in (quote(value, safe=""), quote(value), quote_plus(value)):
         yield quoted
         yield _PERCENT.sub(lambda found: found[0].lower(), quoted)

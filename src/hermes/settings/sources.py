@@ -10,16 +10,17 @@ import msgspec
 from hermes.core.errors import Misconfigured
 from hermes.settings.check import is_text_at
 from hermes.settings.shape import is_secret
+from hermes.views.expressions import Expression
 
 BYTES_MAX = 1_000_000
 DEPTH_MAX = 100
-_NESTING = re.compile(rf"[\[\]{{}}]|(?:[-?:][ \t]+){{{DEPTH_MAX}}}")
+_NESTING = Expression(rf"[\[\]{{}}]|(?:[-?:][ \t]+){{{DEPTH_MAX}}}")
 PREFIX = "HERMES_"
-_NAME = re.compile(r"(?:export\s+)?([A-Za-z_][A-Za-z0-9_]*)\s*=\s*(.*)")
-_QUOTED = re.compile(r"""'([^']*)'\s*(?:#.*)?|"((?:[^"\\]|\\.)*)"\s*(?:#.*)?""")
+_NAME = Expression(r"(?:export\s+)?([A-Za-z_][A-Za-z0-9_]*)\s*=\s*(.*)")
+_QUOTED = Expression(r"""'([^']*)'\s*(?:#.*)?|"((?:[^"\\]|\\.)*)"\s*(?:#.*)?""")
 _ESCAPED = {"n": "\n", "t": "\t", "r": "\r"}
-_MARK = re.compile(r"line (\d+), column (\d+)")
-_WHOLE, _FRACTION = re.compile(r"[-+]?(0|[1-9]\d*)"), re.compile(r"[-+]?\d+\.\d*([eE][-+]?\d+)?")
+_MARK = Expression(r"line (\d+), column (\d+)")
+_WHOLE, _FRACTION = Expression(r"[-+]?(0|[1-9]\d*)"), Expression(r"[-+]?\d+\.\d*([eE][-+]?\d+)?")
 _EDIT = "Run: hermes config edit"
 _WORDS: Mapping[str, object] = {"true": True, "false": False, "null": None, "~": None, "": None}
 
@@ -178,7 +179,7 @@ def merged(below: Mapping[str, object], above: Mapping[str, object]) -> dict[str
 
 def _yaml_problem(message: str) -> str:
     """One line from the parser's several: the last place it names, and what it says of it."""
-    marks = _MARK.findall(message)
+    marks = _MARK.compiled.findall(message)
     said = [line.strip() for line in message.splitlines() if not line.lstrip().startswith("in ")]
     where = f" at line {marks[-1][0]}, column {marks[-1][1]}" if marks else ""
     what = re.sub(r", line \d+, column \d+", "", said[-1]) if said else ""

@@ -9,6 +9,7 @@ from collections.abc import Iterator
 from pathlib import PurePosixPath
 
 from hermes.skills.tree import Tree
+from hermes.views.expressions import Expression
 from hermes.views.skills import Finding
 
 FINDINGS_MAX = 50
@@ -19,7 +20,7 @@ HIDDEN_RULE = "hidden-text"
 
 # Zero width, bidirectional controls, tag characters, variation selectors beyond the common one,
 # and fillers that look like nothing.
-_HIDDEN = re.compile(
+_HIDDEN = Expression(
     "[\u00ad\u034f\u061c\u115f\u1160\u17b4\u17b5\u180b-\u180f\u200b-\u200f\u202a-\u202e"
     "\u2060-\u206f\u3164\ufe00-\ufe0e\ufeff\uffa0\ufff0-\ufffb\U0001d173-\U0001d17a"
     "\U000e0000-\U000e0fff]"
@@ -41,7 +42,7 @@ _TEXTS = frozenset(
         ".html",
     }
 )
-_CONTROL = re.compile("[\x00-\x08\x0b\x0c\x0e-\x1f\x7f-\x9f]")
+_CONTROL = Expression("[\x00-\x08\x0b\x0c\x0e-\x1f\x7f-\x9f]")
 
 _RULES: tuple[tuple[str, bool, str], ...] = (
     ("download-and-run", True, r"(curl|wget|fetch)\b[^\n|;]{0,200}[|]\s*(sudo\s+)?(ba|z|da)?sh\b"),
@@ -108,7 +109,7 @@ _RULES: tuple[tuple[str, bool, str], ...] = (
     ("root", False, r"\bsudo\b|\bsu\s+-"),
     ("comment", False, r"<!--"),
 )
-_COMPILED = tuple((name, grave, re.compile(text, re.I)) for name, grave, text in _RULES)
+_EXPRESSIONS = tuple((name, grave, Expression(text, re.I)) for name, grave, text in _RULES)
 
 
 def scanned(tree: Tree) -> tuple[Finding, ...]:
@@ -155,7 +156,7 @@ def _in_file(path: str, content: bytes) -> Iterator[Finding]:
         if len(line) > LINE_CHARS_MAX:
             text = f"{len(line):,} characters, of which the first {LINE_CHARS_MAX:,} were scanned"
             yield Finding(rule="long-line", file=path, line=number, text=text, grave=True)
-        for name, grave, pattern in _COMPILED:
+        for name, grave, pattern in _EXPRESSIONS:
             if found := pattern.search(looked_at):
                 text = laid_open(line[max(0, found.start() - 30) :].strip())[:SHOWN_CHARS]
                 yield Finding(rule=name, file=path, line=number, text=text, grave=grave)

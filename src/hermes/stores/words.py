@@ -4,7 +4,6 @@ Both stores index `words_of(text)`, so that they find the same rows whatever the
 word. A script without blanks between words gives a word for each character.
 """
 
-import re
 import unicodedata
 from collections.abc import Iterable, Iterator
 from hashlib import sha256
@@ -13,6 +12,7 @@ from msgspec import Struct
 
 from hermes.core.ids import SessionKey
 from hermes.core.recall import Scope, chat_of
+from hermes.views.expressions import Expression
 
 QUESTION_CHARS_MAX = 200
 WORDS_MAX = 5  # of one question, phrases counted by their words
@@ -34,10 +34,10 @@ _DENSE = (
     r"\u3040-\u30ff\u31f0-\u31ff\u3400-\u4dbf\u4e00-\u9fff\uac00-\ud7af\uf900-\ufaff"
     r"\U00020000-\U0003ffff\u0e00-\u0eff\u1000-\u109f\u1780-\u17ff"
 )
-_WORD = re.compile(rf"[^\W_{_DENSE}]+|[{_DENSE}](?<=\w)")
-_DENSE_WORD = re.compile(rf"[{_DENSE}]")
+_WORD = Expression(rf"[^\W_{_DENSE}]+|[{_DENSE}](?<=\w)")
+_DENSE_WORD = Expression(rf"[{_DENSE}]")
 _NO_WORD = "\ue000"  # stands in no word of a text
-_PIECE = re.compile(r'-?"[^"]*"?\*?|[^\s"]+')
+_PIECE = Expression(r'-?"[^"]*"?\*?|[^\s"]+')
 
 
 class Term(Struct, frozen=True):

@@ -11,20 +11,22 @@ from typing import Final
 
 from msgspec import Struct, field
 
+from hermes.views.expressions import Expression
+
 ATTRIBUTES_MAX: Final = 64
 VALUE_CHARS_MAX: Final = 4_000
 # Their content is no markup, until their own end tag.
 RAW: Final = frozenset(
     ("script", "style", "xmp", "iframe", "noembed", "noframes", "noscript", "textarea", "title")
 )
-_TAG: Final = re.compile(r"<(/?)([a-zA-Z][^\s/>]*)")
-_NAME: Final = re.compile(r"[\s/]*(>|[^\s/>][^\s/>=]*)(\s*=\s*)?")
-_BARE: Final = re.compile(r"[^\s>]*")
-_COMMENT_END: Final = re.compile(r"--!?>")
-_ENDS: Final[Mapping[str, re.Pattern[str]]] = {
-    name: re.compile(rf"</{name}(?=[\s/>])", re.I) for name in RAW
+_TAG: Final = Expression(r"<(/?)([a-zA-Z][^\s/>]*)")
+_NAME: Final = Expression(r"[\s/]*(>|[^\s/>][^\s/>=]*)(\s*=\s*)?")
+_BARE: Final = Expression(r"[^\s>]*")
+_COMMENT_END: Final = Expression(r"--!?>")
+_ENDS: Final[Mapping[str, Expression]] = {
+    name: Expression(rf"</{name}(?=[\s/>])", re.I) for name in RAW
 }
-_INNER_SCRIPT: Final = re.compile(r"<script(?=[\s/>])", re.I)
+_INNER_SCRIPT: Final = Expression(r"<script(?=[\s/>])", re.I)
 
 
 class Text(Struct, frozen=True):

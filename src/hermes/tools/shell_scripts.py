@@ -2,21 +2,23 @@
 
 import re
 
+from hermes.views.expressions import Expression
+
 SCRIPT_CHARS_MAX = 2_000
 
-_SED_ADDRESS = re.compile(
+_SED_ADDRESS = Expression(
     r"(?:\d+|\$|/(?:[^/\\\n\[]|\\[^\n])*/I?)(?:,(?:\+?\d+|\$|/(?:[^/\\\n\[]|\\[^\n])*/I?))?!?"
 )
 _SED_PLAIN = frozenset("pdDPnNgGhHxq=")
-_SED_FLAGS = re.compile(r"[gpIi0-9]*")
-_AWK_DANGER = re.compile(
+_SED_FLAGS = Expression(r"[gpIi0-9]*")
+_AWK_DANGER = Expression(
     r"[|>@]|\b(?:system|getline|close|fflush|ENVIRON|ARGV|ARGC|PROCINFO|include|load)\b"
 )
 # A condition without texts, patterns and calls: there > and || only compare.
-_AWK_CONDITION = re.compile(r"[\w$ ().<>=!&|+*%\[\],-]*")
-_AWK_PIPE = re.compile(r"(?<![|])[|](?![|])")
-_AWK_PLAIN = re.compile(r"[\x20-\x7e\n\t]*")
-_JQ_DANGER = re.compile(
+_AWK_CONDITION = Expression(r"[\w$ ().<>=!&|+*%\[\],-]*")
+_AWK_PIPE = Expression(r"(?<![|])[|](?![|])")
+_AWK_PLAIN = Expression(r"[\x20-\x7e\n\t]*")
+_JQ_DANGER = Expression(
     r"\b(?:import|include|env|input_filename|stderr|modulemeta|halt_error|repeat|until|while)\b|\$(?:ENV|__)"
 )
 

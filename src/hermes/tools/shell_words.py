@@ -6,16 +6,17 @@ from msgspec import Struct
 from tree_sitter import Node
 
 from hermes.tools.shell_syntax import text_of
+from hermes.views.expressions import Expression
 
 HOLE = "\x00"  # stands for what is only known when it runs; no command contains one
-GLOB = re.compile(r"[*?\[\]]")
-BRACES = re.compile(r"[{}]")
-ESCAPED = re.compile(r"\\(.)", re.DOTALL)
-IN_STRING = re.compile(r'\\([$`"\\])')
-PLAIN_EXPANSION = re.compile(r"\$\{?([A-Za-z_][A-Za-z0-9_]*)\}?", re.ASCII)
-SPECIAL_EXPANSION = re.compile(r"\$(?:[?#$!0-9@*-]|\{[?#0-9]\})")
-SPLITS = re.compile(r"[\s*?\[\]\\]")
-HIDDEN_TILDE = re.compile(r"[=:]~")
+GLOB = Expression(r"[*?\[\]]")
+BRACES = Expression(r"[{}]")
+ESCAPED = Expression(r"\\(.)", re.DOTALL)
+IN_STRING = Expression(r'\\([$`"\\])')
+PLAIN_EXPANSION = Expression(r"\$\{?([A-Za-z_][A-Za-z0-9_]*)\}?", re.ASCII)
+SPECIAL_EXPANSION = Expression(r"\$(?:[?#$!0-9@*-]|\{[?#0-9]\})")
+SPLITS = Expression(r"[\s*?\[\]\\]")
+HIDDEN_TILDE = Expression(r"[=:]~")
 
 
 class Word(Struct, frozen=True, kw_only=True):

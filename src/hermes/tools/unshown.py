@@ -9,12 +9,13 @@ from collections.abc import Mapping
 from typing import Final
 
 from hermes.tools.markup import Opened
+from hermes.views.expressions import Expression
 
 SHEET_CHARS_MAX: Final = 300_000
 RULES_MAX: Final = 2_000
 _NOUGHT: Final = r"(?:0+(?:\.0*)?|\.0+)"
 _ZERO: Final = rf"{_NOUGHT}(?:px|r?em|%|pt|vh|vw)?(?=\s*(?:;|!|$))"
-_HIDING: Final = re.compile(
+_HIDING: Final = Expression(
     r"(?:^|[;\s{])(?:"
     r"display\s*:\s*none|visibility\s*:\s*(?:hidden|collapse)|content-visibility\s*:\s*hidden"
     rf"|opacity\s*:\s*{_ZERO}|font-size\s*:\s*{_ZERO}|(?:max-)?(?:width|height)\s*:\s*{_ZERO}"
@@ -25,12 +26,12 @@ _HIDING: Final = re.compile(
     rf"|color\s*:\s*(?:transparent|rgba\([^)]{{0,40}},\s*{_NOUGHT}\s*\)))",
     re.I,
 )
-_INK: Final = re.compile(r"(?:^|[;\s])color\s*:\s*([#\w]+)", re.I)
-_PAPER: Final = re.compile(r"background(?:-color)?\s*:\s*([#\w]+)", re.I)
-_REMARKS: Final = re.compile(r"/\*.*?(?:\*/|$)", re.S)
-_BRACES: Final = re.compile(r"[{}]")
-_SIMPLE: Final = re.compile(r"([a-z][a-z0-9]*)?([.#][\w-]+)?", re.I)
-_ZERO_SIZE: Final = re.compile(r"0+(?:\.0+)?(?:px|%)?")
+_INK: Final = Expression(r"(?:^|[;\s])color\s*:\s*([#\w]+)", re.I)
+_PAPER: Final = Expression(r"background(?:-color)?\s*:\s*([#\w]+)", re.I)
+_REMARKS: Final = Expression(r"/\*.*?(?:\*/|$)", re.S)
+_BRACES: Final = Expression(r"[{}]")
+_SIMPLE: Final = Expression(r"([a-z][a-z0-9]*)?([.#][\w-]+)?", re.I)
+_ZERO_SIZE: Final = Expression(r"0+(?:\.0+)?(?:px|%)?")
 # Nobody sees what is in them.
 NEVER_SHOWN: Final = frozenset(
     (

@@ -1,10 +1,11 @@
 """Text as it is, for somebody who decides by it: what does not show is spelled out."""
 
-import re
 import unicodedata
 
+from hermes.views.expressions import Expression
+
 # Characters that do not show, turn what does, or look like a space that they are not.
-DECEPTIVE = re.compile(
+DECEPTIVE = Expression(
     r"[\x00-\x08\x0b-\x1f\x7f-\xa0\u00ad\u0600-\u0605\u061c\u06dd\u070f\u0890\u0891\u08e2\u115f"
     r"\u1160\u17b4\u17b5\u180b-\u180f\u2000-\u200f\u2028-\u202f\u205f-\u206f\u2800\u3000\u3164"
     r"\ufe00-\ufe0f\ufeff\uffa0\ufff9-\ufffb\ud800-\udfff\U000110bd\U000110cd\U00013430-\U0001345f"

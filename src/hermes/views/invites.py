@@ -1,15 +1,15 @@
 """Codes that let one person in, once: 128 bits of chance, of which only a digest is kept."""
 
 import hashlib
-import re
 from collections.abc import Callable
 
 from hermes.core.people import Role
 from hermes.core.trust import Invite
+from hermes.views.expressions import Expression
 
 ALPHABET = "0123456789abcdefghjkmnpqrstvwxyz"
 CHARS = 26
-CODE = re.compile(f"(?<![0-9a-z])[{ALPHABET}]{{{CHARS}}}(?![0-9a-z])")
+CODE = Expression(f"(?<![0-9a-z])[{ALPHABET}]{{{CHARS}}}(?![0-9a-z])")
 INVITE_S = 600.0
 TERMINAL = "the terminal"
 

@@ -4,9 +4,10 @@ Pure.
 """
 
 import json
-import re
 from collections.abc import Sequence
 from hashlib import sha256
+
+from hermes.views.expressions import Expression
 
 MARK_CHARS = 8
 NAME_CHARS_MAX = 300
@@ -15,12 +16,12 @@ ODD = "\N{REPLACEMENT CHARACTER}"
 # Controls but tab and line feed; what has no width; what turns the direction of writing; letters
 # that show nothing; tags and variation selectors, in which whole texts can be hidden; half
 # surrogates.
-_UNSEEN = re.compile(
+_UNSEEN = Expression(
     r"[\x00-\x08\x0b-\x1f\x7f-\x9f\xad\u034f\u061c\u115f\u1160\u17b4\u17b5\u180b-\u180f"
     r"\u200b-\u200f\u2028-\u202e\u2060-\u206f\u3164\ufe00-\ufe0e\ufeff\uffa0\ufff0-\ufffb"
     r"\U000e0000-\U000e0fff\ud800-\udfff]"
 )
-_LINE_END = re.compile(r"\r\n?")
+_LINE_END = Expression(r"\r\n?")
 _EMOJI_STYLE = "\N{VARIATION SELECTOR-16}"  # asks for colour, and is common
 
 
