@@ -154,10 +154,6 @@ async def _parts(
     terminal = _terminal(home, settings, platforms.inside, workdir)
     _demand_sound(settings)
     equipped = Later(lambda: _equipped(home, settings, platforms, terminal, workdir))
-
-    async def composed(session: Session, owners: bool) -> Prompt:
-        return await equipped().prompts.prompt(session, owners)
-
     async with store_only(home, settings) as store, granted(home, hosts):
         for call in await terminal.strays():
             if await _is_over(store, call):
@@ -181,7 +177,7 @@ async def _parts(
                 strangers=settings.people.strangers,
                 messages_a_minute=settings.people.messages_per_minute,
                 media=FileShelf(home / "media"),
-                compose=composed,
+                compose=_composer(equipped),
                 commands=LaterMapping(lambda: _commands(settings, models, equipped())),
                 small=models.small,
                 window=models.window,
@@ -232,6 +228,15 @@ def _equipped(
     from hermes.equipment import equipment
 
     return equipment(home, settings, platforms, terminal, workdir)
+
+
+def _composer(
+    equipped: Callable[[], "Equipment"],
+) -> Callable[[Session, bool], Awaitable[Prompt]]:
+    async def compose(session: Session, owners: bool) -> Prompt:
+        return await equipped().prompts.prompt(session, owners)
+
+    return compose
 
 
 def _commands(

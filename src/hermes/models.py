@@ -1,21 +1,47 @@
 """The models that a process can ask. Part of the composition root."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING
 
 from msgspec import Struct
 from msgspec.structs import replace
 
 from hermes.core.messages import Line
 from hermes.core.ports import Answer, Provider, Request
-from hermes.core.signals import Glimpse
-from hermes.providers.build import ModelListing, list_models
-from hermes.providers.build import build as build_provider
+from hermes.core.signals import Glimpse, Watch
+from hermes.later import Later
 from hermes.providers.catalogue import ENTRIES, canonical, chosen, closest
-from hermes.providers.local import weights
+from hermes.providers.plan import Plan, planned
 from hermes.providers.settings import ModelSettings, Patience, Timeouts
 from hermes.settings import Fallback, Settings
 
+if TYPE_CHECKING:
+    from hermes.providers.build import ModelListing
+
 WINDOW_ASSUMED = 128_000  # where nobody said; a model that can read less says so when it is asked
+
+
+class Unmade:
+    """A provider that is made when it is first asked: what speaks its protocol is loaded then. One
+    of this machine is made at once, so that it is told at once when it is not there."""
+
+    def __init__(self, plans: Sequence[Plan], patience: Patience) -> None:
+        self._first = plans[0]
+        self._made = Later(lambda: _chain(plans, patience))
+        if any(plan.endpoint is None for plan in plans):
+            self._made()
+
+    @property
+    def name(self) -> str:
+        where = self._first.endpoint
+        return where.whom.name if where is not None else self._made().name
+
+    async def ask(self, request: Request, watch: Watch) -> Answer:
+        return await self._made().ask(request, watch)
+
+    async def aclose(self) -> None:
+        if self._made.is_made:
+            await self._made().aclose()
 
 
 class Models:
@@ -36,7 +62,7 @@ class Models:
     def provider(self, name: str) -> Provider:
         if name not in self._others:
             model = chosen(name, _model_settings(self._settings))
-            self._others[name] = build_provider(model, self._settings.secrets)
+            self._others[name] = _provider(model, self._settings.secrets)
         return self._others[name]
 
     def small(self) -> Provider:
@@ -62,7 +88,7 @@ def window_of(settings: Settings, name: str) -> int:
 
 def model_provider(settings: Settings) -> Provider:
     """The model of the settings, with its fallbacks. Raises Misconfigured."""
-    return build_provider(_model_settings(settings), settings.secrets)
+    return _provider(_model_settings(settings), settings.secrets)
 
 
 class Offer(Struct, frozen=True, kw_only=True):
@@ -106,23 +132,38 @@ def offer(said: str) -> tuple[Offer | None, Sequence[str]]:
 
 def has_builtin() -> bool:
     """Is the built-in model installed?"""
+    from hermes.providers.local import weights
+
     return weights() is not None
 
 
-async def listed(settings: Settings) -> tuple[ModelListing, ...]:
+async def listed(settings: Settings) -> "tuple[ModelListing, ...]":
     """What the provider of the settings offers. Raises Misconfigured or a ProviderFailed."""
+    from hermes.providers.build import list_models
+
     return await list_models(_model_settings(settings), settings.secrets)
 
 
 async def tried(settings: Settings, question: str) -> Answer:
     """One question, asked once, of the first model alone. Raises as `listed` does."""
     model = replace(_model_settings(settings), fallback=(), patience=Patience(attempts_max=1))
-    provider = build_provider(model, settings.secrets)
+    provider = _provider(model, settings.secrets)
     request = Request(system="", lines=(Line(role="user", text=question),))
     try:
         return await provider.ask(request, _unwatched)
     finally:
         await provider.aclose()
+
+
+def _provider(model: ModelSettings, env: Mapping[str, str]) -> Provider:
+    """Raises Misconfigured."""
+    return Unmade(planned(model, env), model.patience)
+
+
+def _chain(plans: Sequence[Plan], patience: Patience) -> Provider:
+    from hermes.providers.build import chain
+
+    return chain(plans, patience)
 
 
 def _unwatched(_glimpse: Glimpse) -> None:

@@ -26,6 +26,7 @@ LAZY_IMPORTS_IN = {
     "src/hermes/__main__.py",
     "src/hermes/app.py",
     "src/hermes/engine.py",
+    "src/hermes/models.py",
     "src/hermes/equipment.py",
     "src/hermes/platforms.py",
     "src/hermes/costs.py",

@@ -13,7 +13,7 @@ from hermes.core.errors import ContextOverflow, ProviderFailed, ProviderGarbled
 from hermes.core.messages import Thought, Usage
 from hermes.core.ports import Answer, RawCall
 from hermes.core.signals import Glimpse, TextDelta, ThoughtDelta
-from hermes.providers.failures import Whom, complained
+from hermes.providers.failures import complained
 from hermes.providers.folding import (
     CALLS_MAX,
     Count,
@@ -25,6 +25,7 @@ from hermes.providers.folding import (
     wordless,
 )
 from hermes.providers.sse import ServerEvent
+from hermes.providers.whom import Whom
 
 BLOCKS_MAX: Final = 4 * CALLS_MAX
 

@@ -18,10 +18,9 @@ from hermes.core.errors import (
     ProviderFailed,
     ProviderRefused,
 )
+from hermes.providers.whom import MESSAGE_CHARS_MAX, Whom
 from hermes.views.expressions import Expression
 
-MESSAGE_CHARS_MAX: Final = 300
-SECRET_CHARS_MIN: Final = 4  # what is shorter is no key, and would blot out innocent words
 DEPTH_MAX: Final = 6
 
 _OVERFLOW_CODES: Final = frozenset(
@@ -75,27 +74,6 @@ _STATUS_OF: Final[Mapping[str, int]] = {
     "timeout_error": 504,
     "overloaded_error": 529,
 }
-
-
-class Whom(Struct, frozen=True, kw_only=True):
-    """Whom we asked, for people: where it is, and which setting holds its key."""
-
-    name: str  # provider:model
-    url: str
-    key_hint: str  # how to set the key, a sentence without its full stop
-    secret: str = ""
-
-    def __repr__(self) -> str:
-        return f"Whom({self.name!r}, {self.url!r})"
-
-    def line(self, text: str) -> str:
-        """One line, of bounded length, without the key."""
-        if len(self.secret) >= SECRET_CHARS_MIN:
-            text = text.replace(self.secret, "•••")
-        text = " ".join(text.split())
-        if len(text) > MESSAGE_CHARS_MAX:
-            text = text[: MESSAGE_CHARS_MAX - 1] + "…"
-        return text
 
 
 class Complaint(Struct, frozen=True, kw_only=True):

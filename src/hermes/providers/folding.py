@@ -5,7 +5,7 @@ from typing import Final, Literal
 
 from hermes.core.errors import ProviderGarbled, ProviderRefused
 from hermes.core.ports import RawCall
-from hermes.providers.failures import Whom
+from hermes.providers.whom import Whom
 
 CALLS_MAX: Final = 128
 TOKENS_MAX: Final = 10**9  # of one count; they are added up for ever

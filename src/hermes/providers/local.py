@@ -26,11 +26,11 @@ from hermes.core.errors import Misconfigured, ProviderSilent, ProviderTransient
 from hermes.core.messages import Line
 from hermes.core.ports import Answer, Request
 from hermes.core.signals import Watch
-from hermes.providers.failures import Whom
 from hermes.providers.pieces import Quirks
 from hermes.providers.served import OPENAI_CHAT, Served
 from hermes.providers.settings import Timeouts
-from hermes.providers.wire import Endpoint, Wire
+from hermes.providers.whom import Endpoint, Whom
+from hermes.providers.wire import Wire
 
 MODEL: Final = "smollm2-135m"
 CONTEXT_TOKENS: Final = 4_096  # as local_server.py serves it

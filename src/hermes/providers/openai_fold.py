@@ -13,11 +13,12 @@ from hermes.core.errors import ProviderBusy
 from hermes.core.messages import Thought, Usage
 from hermes.core.ports import Answer, RawCall
 from hermes.core.signals import Glimpse, TextDelta, ThoughtDelta
-from hermes.providers.failures import Whom, complained
+from hermes.providers.failures import complained
 from hermes.providers.folding import Count, Finish, count, cut_off, foreign, raw_calls, wordless
 from hermes.providers.inline_thoughts import ThoughtSplitter
 from hermes.providers.openai_render import Kept
 from hermes.providers.sse import ServerEvent
+from hermes.providers.whom import Whom
 
 _FINISH: Final[dict[str, Finish]] = {
     "length": "length",

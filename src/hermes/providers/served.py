@@ -9,9 +9,9 @@ from hermes.core.ports import Answer, Request
 from hermes.core.signals import Watch
 from hermes.providers import anthropic_render, openai_render
 from hermes.providers.anthropic_fold import AnthropicFold
-from hermes.providers.failures import Whom
 from hermes.providers.openai_fold import OpenAIFold
 from hermes.providers.pieces import Quirks
+from hermes.providers.whom import Whom
 from hermes.providers.wire import Wire
 
 

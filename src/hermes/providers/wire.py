@@ -5,14 +5,10 @@ How the bytes travel is http's business, what they mean a Fold's (openai_fold, a
 
 import asyncio
 import contextlib
-import ipaddress
 import time
-from collections.abc import AsyncIterator, Callable, Mapping, Sequence
+from collections.abc import AsyncIterator, Callable, Sequence
 from typing import Final, Protocol
-from urllib.parse import urlsplit
 from urllib.request import getproxies
-
-from msgspec import Struct
 
 from hermes.core.errors import (
     ProviderFailed,
@@ -30,10 +26,10 @@ from hermes.egress.faults import (
     Unsendable,
 )
 from hermes.egress.response import Response
-from hermes.providers.failures import Whom, failure
+from hermes.providers.failures import failure
 from hermes.providers.http import Client
-from hermes.providers.settings import Timeouts
 from hermes.providers.sse import EventReader, ServerEvent, TooLong
+from hermes.providers.whom import Endpoint, is_loopback
 
 ANSWER_BYTES_MAX: Final = 64 * 1024 * 1024
 ERROR_BYTES_MAX: Final = 64 * 1024
@@ -43,18 +39,6 @@ CONVERSATIONS_MAX: Final = 256  # at a time; more wait for their turn
 ERROR_S: Final = 2.0  # for the words behind a status that says no
 LISTING_S: Final = 30.0
 DRAIN_S: Final = 0.05  # for the last bytes of a finished answer, so that its connection is reused
-
-
-class Endpoint(Struct, frozen=True, kw_only=True):
-    """Where requests go and what they carry. `headers` hold the key and do not show themselves."""
-
-    whom: Whom
-    base_url: str
-    headers: Mapping[str, str]
-    timeouts: Timeouts
-
-    def __repr__(self) -> str:
-        return f"Endpoint({self.base_url!r})"
 
 
 class Fold(Protocol):
@@ -273,17 +257,6 @@ class Counted:
         if self._total > self._limit:
             raise TooLong(f"an answer of more than {self._limit} bytes")
         return piece
-
-
-def is_loopback(url: str) -> bool:
-    """Our own machine: asked directly, whatever the environment says about proxies."""
-    host = urlsplit(url).hostname or ""
-    if host == "localhost":
-        return True
-    try:
-        return ipaddress.ip_address(host).is_loopback
-    except ValueError:
-        return False
 
 
 async def _head(pieces: AsyncIterator[bytes]) -> bytes:

@@ -14,9 +14,9 @@ from hermes.core.signals import Glimpse, TextDelta, ThoughtDelta
 from hermes.providers.anthropic_fold import AnthropicFold
 from hermes.providers.anthropic_render import OUTPUT_TOKENS_DEFAULT, render
 from hermes.providers.catalogue import ENTRIES
-from hermes.providers.failures import Whom
 from hermes.providers.pieces import Quirks
 from hermes.providers.sse import EventReader
+from hermes.providers.whom import Whom
 from tests.unit.providers.recordings import (
     ANTHROPIC,
     ANTHROPIC_USAGE,

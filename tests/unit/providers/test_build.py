@@ -8,8 +8,9 @@ from pathlib import Path
 import pytest
 
 from hermes.core.errors import Misconfigured, ProviderDenied, ProviderFailed, ProviderGarbled
-from hermes.providers.build import FALLBACKS_MAX, ModelListing, build, list_models
+from hermes.providers.build import ModelListing, build, list_models
 from hermes.providers.catalogue import ENTRIES, Entry, canonical, chosen, closest
+from hermes.providers.plan import FALLBACKS_MAX
 from hermes.providers.settings import ModelSettings
 from tests.unit.providers.asking import settings
 from tests.unit.providers.recordings import ANTHROPIC, HELLO, KEY, OPENAI

@@ -13,9 +13,9 @@ from hermes.core.errors import ProviderFailed
 from hermes.core.messages import Usage
 from hermes.core.ports import Answer
 from hermes.providers.anthropic_fold import AnthropicFold
-from hermes.providers.failures import Whom
 from hermes.providers.openai_fold import OpenAIFold
 from hermes.providers.sse import EventReader
+from hermes.providers.whom import Whom
 from tests.unit.providers.asking import PROTOCOLS, ask, asked
 from tests.unit.providers.recordings import (
     ANTHROPIC,

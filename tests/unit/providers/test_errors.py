@@ -15,7 +15,8 @@ from hermes.core.errors import (
     ProviderRefused,
     ProviderTransient,
 )
-from hermes.providers.failures import Whom, asked_delay, classified, complaint, failure
+from hermes.providers.failures import asked_delay, classified, complaint, failure
+from hermes.providers.whom import Whom
 from tests.unit.providers.asking import PROTOCOLS, ask, asked
 from tests.unit.providers.recordings import HELLO, KEY, data, delta, events
 from tests.unit.providers.servers import HANG, chunked, head, plain

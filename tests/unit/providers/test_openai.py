@@ -13,11 +13,11 @@ from hermes.core.messages import Call, Line, Media, Outcome, Thought, Usage
 from hermes.core.ports import Answer, RawCall, Request
 from hermes.core.signals import Glimpse, TextDelta, ThoughtDelta
 from hermes.providers.catalogue import ENTRIES
-from hermes.providers.failures import Whom
 from hermes.providers.openai_fold import OpenAIFold
 from hermes.providers.openai_render import render
 from hermes.providers.pieces import IMAGE_BYTES_MAX, IMAGES_MAX, Quirks
 from hermes.providers.sse import EventReader
+from hermes.providers.whom import Whom
 from tests.unit.providers.recordings import (
     HELLO,
     OPENAI,

@@ -14,10 +14,10 @@ from hermes.core.signals import TextDelta
 from hermes.providers import wire
 from hermes.providers.anthropic_fold import AnthropicFold
 from hermes.providers.build import build
-from hermes.providers.failures import Whom
 from hermes.providers.openai_fold import OpenAIFold
 from hermes.providers.settings import ModelSettings, Timeouts
 from hermes.providers.sse import EVENT_BYTES_MAX
+from hermes.providers.whom import Whom
 from tests.unit.providers.asking import ONCE, PROTOCOLS, ask, asked
 from tests.unit.providers.recordings import (
     ANTHROPIC,
