@@ -63,7 +63,7 @@ def sandbox_of(
     home: Path, settings: Settings, workdir: Path, environ: Mapping[str, str]
 ) -> Sandbox:
     """The box around every command. Nothing is tried before the first one needs it."""
-    from hermes.skills.sources import BUILTIN, UNAPPROVED
+    from hermes.skills.places import BUILTIN, UNAPPROVED
     from hermes.terminals.sandbox.choice import Grant
     from hermes.terminals.sandbox.lazy import LazySandbox
 

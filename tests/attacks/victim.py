@@ -13,7 +13,7 @@ import pytest
 from msgspec import Struct
 from msgspec.structs import replace
 
-from hermes.skills.sources import UNAPPROVED
+from hermes.skills.places import UNAPPROVED
 from hermes.terminals.environment import environments
 from hermes.terminals.sandbox.bridge import FOLDER, Network
 from hermes.terminals.sandbox.bubblewrap import BubblewrapSandbox

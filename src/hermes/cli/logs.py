@@ -7,9 +7,10 @@ import json
 import logging
 import os
 from collections.abc import Callable, Mapping
+from contextlib import suppress
 from datetime import UTC, datetime
 from io import TextIOWrapper
-from logging.handlers import RotatingFileHandler
+from itertools import pairwise
 from pathlib import Path
 
 from hermes.core.errors import Misconfigured
@@ -42,8 +43,31 @@ class JsonLines(logging.Formatter):
         return json.dumps(row, ensure_ascii=False)
 
 
-class PrivateFile(RotatingFileHandler):
-    """Created with mode 0600, also when it is turned over."""
+class PrivateFile(logging.FileHandler):
+    """Created with mode 0600, also when it is turned over: after the line with which it is full.
+
+    The one of the standard library would bring pickle and sockets into every process.
+    """
+
+    def __init__(self, file: Path, bytes_max: int = BYTES_MAX) -> None:
+        super().__init__(file)
+        self._file = file
+        self._bytes_max = bytes_max
+
+    def emit(self, record: logging.LogRecord) -> None:
+        super().emit(record)
+        full = self.stream
+        if full is not None and os.fstat(full.fileno()).st_size >= self._bytes_max:
+            self._turn_over(full)
+
+    def _turn_over(self, full: TextIOWrapper) -> None:
+        older = [self._file.with_name(f"{self._file.name}.{n}") for n in range(FILES, 0, -1)]
+        with suppress(OSError):  # then it grows, and nothing is lost
+            for into, file in pairwise((*older, self._file)):
+                if file.exists():
+                    file.replace(into)
+            full.close()
+            self.stream = self._open()
 
     def _open(self) -> TextIOWrapper:
         handle = os.open(self.baseFilename, os.O_WRONLY | os.O_CREAT | os.O_APPEND, 0o600)
@@ -57,7 +81,7 @@ def begin(home: Path, settings: Settings, environ: Mapping[str, str]) -> None:
         problem = f"“{level}” is not one of {', '.join(LEVELS)}"
         raise Misconfigured("HERMES_LOG", problem, "Set it to one of these, or unset it")
     try:
-        into = PrivateFile(home / "logs" / "hermes.log", maxBytes=BYTES_MAX, backupCount=FILES)
+        into = PrivateFile(home / "logs" / "hermes.log")
     except OSError:  # a home that cannot be written to is told by whoever must write there
         return
     into.setFormatter(JsonLines(sink_of(home, settings)))

@@ -11,10 +11,11 @@ from hermes.skills.compare import difference
 from hermes.skills.form import FILE, Form, checked_name, written
 from hermes.skills.intake import Intake
 from hermes.skills.pins import Lock, Pin, PinnedSource, Pins, Version, moved, stepped_back
+from hermes.skills.places import BUILTIN
 from hermes.skills.proposals import Proposals
 from hermes.skills.remote import Remote
 from hermes.skills.scan import laid_open, scanned
-from hermes.skills.sources import BUILTIN, Loaded, Place, Sources
+from hermes.skills.sources import Loaded, Place, Sources
 from hermes.skills.tree import Tree, write_tree
 from hermes.skills.uses import UseCounter, Uses
 from hermes.views.skills import (

@@ -13,13 +13,12 @@ from msgspec import Struct
 from hermes.core.errors import Rejected
 from hermes.skills.form import NAME, Form
 from hermes.skills.pins import Lock, PinnedSource, Pins
+from hermes.skills.places import BUILTIN
 from hermes.skills.tree import Tree, digest_of, form_of, read_tree
 from hermes.views.skills import SkillSource
 
 OWN_MAX = 500
 ORDER: tuple[SkillSource, ...] = ("person", "installed", "agent", "builtin")
-BUILTIN = Path(__file__).parent / "builtin"
-UNAPPROVED = (".quarantine", ".proposals", ".guard")  # beside the skills, and no part of them
 
 
 class Place(Struct, frozen=True, kw_only=True):

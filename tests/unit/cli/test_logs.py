@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from hermes.cli.logs import begin
+from hermes.cli.logs import FILES, PrivateFile, begin
 from hermes.core.errors import Misconfigured
 from hermes.secrets.live import LOOK_S
 from hermes.settings import Model, Settings
@@ -118,3 +118,16 @@ def test_sec_07_a_rotated_secret_is_not_written_either(tmp_path: Path) -> None:
     time.sleep(LOOK_S)
     logging.getLogger("hermes").warning("tok-old-1 tok-new-22")
     assert [row["text"] for row in rows(tmp_path)] == ["•••", "••• •••"]
+
+
+def test_a_full_log_is_turned_over_and_the_oldest_is_dropped(tmp_path: Path) -> None:
+    file = tmp_path / "hermes.log"
+    log = PrivateFile(file, bytes_max=20)
+    for number in range(6):
+        log.emit(logging.makeLogRecord({"msg": f"the line with number {number}"}))
+    log.close()
+    kept = {each.name: each.read_text(encoding="utf-8") for each in tmp_path.iterdir()}
+    line = "the line with number {}\n".format
+    older = {f"hermes.log.{n}": line(6 - n) for n in range(1, FILES + 1)}
+    assert kept == {"hermes.log": "", **older}
+    assert {each.stat().st_mode & 0o777 for each in tmp_path.iterdir()} == {0o600}

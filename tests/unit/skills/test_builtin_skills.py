@@ -13,8 +13,8 @@ import pytest
 
 from hermes.core.budget import tokens_of
 from hermes.skills.index import index_part
+from hermes.skills.places import BUILTIN
 from hermes.skills.shelf import Shelf
-from hermes.skills.sources import BUILTIN
 from hermes.skills.tree import form_of, read_tree
 
 NAMES = sorted(place.name for place in BUILTIN.iterdir())

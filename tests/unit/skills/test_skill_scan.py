@@ -3,8 +3,8 @@
 import pytest
 
 from hermes.core.errors import Rejected
+from hermes.skills.places import BUILTIN
 from hermes.skills.scan import laid_open, scanned
-from hermes.skills.sources import BUILTIN
 from hermes.skills.tree import read_tree
 from tests.unit.skills.workshop import Workshop, folder, skill_md
 

@@ -4,7 +4,6 @@ import os
 import time
 from collections.abc import Callable, Sequence
 from contextlib import suppress
-from importlib import resources
 from pathlib import Path
 from urllib.parse import quote
 
@@ -147,6 +146,6 @@ def _version(db: apsw.Connection) -> int:
 
 
 def _migrations() -> list[str]:
-    folder = resources.files("hermes.stores.sqlite") / "sql"
+    folder = Path(__file__).with_name("sql")
     files = sorted(file.name for file in folder.iterdir() if file.name.endswith(".sql"))
     return [(folder / name).read_text(encoding="utf-8") for name in files]
