@@ -1,0 +1,69 @@
+"""What a gateway that waits has loaded: what listens and keeps, and nothing that only a turn needs.
+
+A start pays for each module in time and, for as long as it runs, in memory. The counts only ever
+go down.
+"""
+
+from pathlib import Path
+
+import pytest
+
+from tests.doubles.model import Model
+from tests.process.gateway import GatewayProcess, gateway
+
+OURS_MAX, ALL_MAX = 225, 600
+# Beginnings of names: a package of ours with all that is in it, or a module of anybody.
+FOR_A_TURN = (
+    *("hermes.tools", "hermes.commands", "hermes.context", "hermes.summaries", "hermes.equipment"),
+    *("hermes.prompts", "hermes.costs", "hermes.egress.rules", "hermes.egress.client"),
+    *("hermes.skills.shelf", "hermes.skills.scan", "hermes.skills.fetch", "hermes.skills.intake"),
+    *("hermes.memory.files", "hermes.memory.tool", "hermes.views.chart", "hermes.views.svg"),
+    *("hermes.providers.wire", "hermes.providers.served", "hermes.providers.local"),
+    *("hermes.providers.scripted", "tree_sitter", "urllib.request"),
+)
+
+
+def loaded(here: GatewayProcess) -> set[str]:
+    report = (here.folder / "gateway.out").read_text(encoding="utf-8").splitlines()
+    lines = (line for line in report if line.startswith("import time:"))
+    return {line.rpartition("|")[2].strip() for line in lines}
+
+
+def only_for_a_turn(modules: set[str]) -> set[str]:
+    return {name for name in modules if f"{name}.".startswith(tuple(f"{n}." for n in FOR_A_TURN))}
+
+
+async def test_what_only_a_turn_needs_is_loaded_by_the_first_turn(tmp_path: Path) -> None:
+    async with Model().up() as model, gateway(tmp_path, model) as here:
+        here.extra["PYTHONPROFILEIMPORTTIME"] = "1"
+        await here.start()
+        waiting = loaded(here)
+        assert only_for_a_turn(waiting) == set()
+        assert len([name for name in waiting if name.partition(".")[0] == "hermes"]) <= OURS_MAX
+        assert len(waiting) <= ALL_MAX
+        assert (await here.say("hello")).status == 200
+        assert "hermes.tools.terminal" in loaded(here)
+
+
+@pytest.mark.parametrize(
+    ("section", "wrong", "named"),
+    [
+        ("agent", {"personality": "nobody"}, "agent.personality"),
+        ("agent", {"personalities": {"Two Words": "x"}}, "agent.personalities"),
+        ("agent", {"trusted_dirs": ["somewhere"]}, "agent.trusted_dirs"),
+        ("network", {"allow": ["a b"]}, "network.allow"),
+        ("model", {"base_url": "no url"}, "model.base_url"),
+        ("model", {"provider": "scripted", "name": "missing.yaml"}, "model.name"),
+    ],
+)
+async def test_what_is_wrong_with_it_is_told_at_the_start_all_the_same(
+    tmp_path: Path, section: str, wrong: dict[str, object], named: str
+) -> None:
+    async with Model().up() as model, gateway(tmp_path, model) as here:
+        here.configure(**{section: wrong})
+        await here.start(ready=False)
+        assert here.child is not None
+        assert await here.child.wait() == 78
+        (line,) = here.output().strip().splitlines()
+        assert line.startswith("hermes: ")
+        assert named in line
