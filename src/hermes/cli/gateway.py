@@ -94,8 +94,7 @@ def _ready(place: Place, serving: Serving, word: Notify) -> None:
 
 def _settle_down() -> None:
     """What was imported stays for ever: looking for garbage in it again and again costs a turn
-    five percent."""
-    gc.collect()
+    five percent. What garbage a start leaves is not worth looking for even once."""
     gc.freeze()
 
 
