@@ -11,7 +11,7 @@ from collections.abc import AsyncIterator, Awaitable, Callable
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
+from typing import Any, BinaryIO
 
 import httpx2
 
@@ -125,10 +125,10 @@ class GatewayProcess(Home):
         assert self.child is not None
         return self.child.pid
 
-    async def start(self, *, ready: bool = True) -> None:
+    async def start(self, *, ready: bool = True, out: BinaryIO | None = None) -> None:
         self.configure()
         self.boots += 1
-        out = (self.folder / "gateway.out").open("ab")
+        out = out or (self.folder / "gateway.out").open("ab")
         command = [sys.executable, "-P", "-m", "hermes", "gateway", "run"]
         self.child = await asyncio.create_subprocess_exec(
             *command, env=self.environ, cwd=self.folder, stdout=out, stderr=out, stdin=-3

@@ -1,6 +1,7 @@
 """C01 to C08: leaving in good order, proven on the real process."""
 
 import asyncio
+import os
 import signal
 import sys
 from pathlib import Path
@@ -251,3 +252,14 @@ async def test_sigusr2_tells_what_everybody_is_doing(tmp_path: Path) -> None:
         await here.until(lambda: asyncio.to_thread(lambda: "task " in stacks.read_text()))
         assert "Thread" in stacks.read_text(encoding="utf-8")
         assert (await here.say("hello")).text == "You said: hello"
+
+
+async def test_c01_a_stop_counts_when_nobody_reads_what_the_gateway_says(tmp_path: Path) -> None:
+    """Its terminal, or whoever watched it, is gone."""
+    async with Model().up() as model, gateway(tmp_path, model) as here:
+        reader, writer = os.pipe()
+        await here.start(out=os.fdopen(writer, "wb"))
+        os.close(reader)
+        assert (await here.say("hello")).status == 200
+        here.signal(signal.SIGTERM)
+        assert await here.ended() == 0

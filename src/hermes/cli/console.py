@@ -3,6 +3,7 @@
 Colours and tables as wide as the window are for terminals; a pipe gets plain aligned text.
 """
 
+import os
 import sys
 from collections.abc import Callable, Mapping, Sequence
 from io import StringIO
@@ -38,10 +39,13 @@ class Console(Struct, frozen=True, kw_only=True):
         self.stdout.flush()
 
     def tell(self, text: str) -> None:
-        """A remark beside the result."""
+        """A remark beside the result. That nobody is there to read it any more stops nothing."""
         shown = visible(text) if self.stderr.isatty() else text
-        self.stderr.write(f"{self.dim(shown)}\n")
-        self.stderr.flush()
+        try:
+            self.stderr.write(f"{self.dim(shown)}\n")
+            self.stderr.flush()
+        except OSError:
+            give_up(self.stderr)
 
     def document(self, value: object) -> None:
         """One JSON document. Times in it are ISO texts already."""
@@ -67,6 +71,13 @@ class Console(Struct, frozen=True, kw_only=True):
     def colours(self, stream: TextIO) -> bool:
         dull = self.environ.get("NO_COLOR") or self.environ.get("TERM", "") in ("", "dumb")
         return stream.isatty() and not dull
+
+
+def give_up(stream: TextIO) -> None:
+    """It takes nothing more; Python must not try again at the end."""
+    nowhere = os.open(os.devnull, os.O_WRONLY)
+    os.dup2(nowhere, stream.fileno())
+    os.close(nowhere)
 
 
 def aligned(headings: Sequence[str], rows: Rows) -> str:

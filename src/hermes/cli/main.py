@@ -149,11 +149,12 @@ def _failed(error: BaseException) -> int:
 
 
 def _give_up_output() -> None:
-    """When standard output takes nothing more, Python must not try again at the end."""
+    from hermes.cli.console import give_up
+
     try:
         sys.stdout.flush()
     except OSError:
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        give_up(sys.stdout)
 
 
 def _leaves(error: BaseException) -> Iterator[BaseException]:
