@@ -61,6 +61,10 @@ GATEWAY = (
     Measure("memory", "after_mb", "gateway, memory after 200 sessions", "MB"),
     Measure("prompt", "tokens", "fixed prompt of a fresh chat", "tokens"),
 )
+FLOOR = (  # of our language with TLS, SQLite and an HTTP parser: no code of ours
+    Measure("gateway", "floor_s", "bare Python with the same libraries, CPU"),
+    Measure("gateway", "floor_mb", "bare Python with the same libraries, memory", "MB"),
+)
 PLAIN = tuple(_load("plain", "plain"))
 TOOL = tuple(_load("tool", "with a command"))
 HISTORY = tuple(

@@ -6,6 +6,7 @@ from pathlib import Path
 from bench import plots
 from bench.matrix import INSTANTS
 from bench.measures import (
+    FLOOR,
     GATEWAY,
     HISTORY,
     INSTALL,
@@ -22,6 +23,7 @@ from bench.measures import (
     times,
     told,
 )
+from bench.peers import OURS
 from hermes.views.svg import svg
 
 WORDS = Path(__file__).with_name("document.md.in")
@@ -44,6 +46,7 @@ def write(results: Json, out: Path, document: Path) -> None:
         "together": _together(results),
         "machine": _machine(results),
         "found": FOUND.read_text(encoding="utf-8").strip(),
+        "floor": " and ".join(_floor(results)),
         "figures": "\n".join(_figures(results)).strip(),
         "matrix": "\n".join(_matrix(results)),
         "problems": "\n".join(_problems(results)),
@@ -85,6 +88,12 @@ def _figures(results: Json) -> Iterator[str]:
             cells = " | ".join(_told(results, measure, name, names[0]) for name in names)
             yield f"| {measure.label} | {cells} |"
         yield ""
+
+
+def _floor(results: Json) -> Iterator[str]:
+    for measure in FLOOR:
+        found = figure(results, measure, OURS.name)
+        yield told(found.median, measure.unit) if found is not None else "what was not measured"
 
 
 def _heads(results: Json, names: Sequence[str], first: str, line: str) -> Iterator[str]:

@@ -14,8 +14,9 @@ from pathlib import Path
 from bench import matrix
 from bench.asking import PLAIN, Long, effects, load, tool_text, visits
 from bench.gated import Gate, GatedModel
+from bench.peers import OURS
 from bench.peers.base import Installed, Peer
-from bench.running import Gateway, House, free_port, run
+from bench.running import Gateway, House, family_cpu_s, free_port, memory_of, run
 
 ROOT = Path(__file__).parents[1]
 QUESTION = "Please go on with the work."
@@ -30,6 +31,7 @@ READY_S = 120.0
 MANY = 200
 AT_A_TIME = 5
 BYTES_A_TOKEN = 4  # about; the same for everybody
+LIBRARIES = "asyncio, ssl, apsw, msgspec, httptools"  # to wait, TLS, SQLite, JSON, HTTP
 
 Figures = dict[str, list[float]]
 There = Mapping[str, tuple[Peer, Installed]]
@@ -149,6 +151,21 @@ async def gateway(field: Field) -> None:
                     field.add(name, ready_s=ready_s, ready_cpu_s=cpu_s, idle_mb=idle)
                 finally:
                     here.kill()
+        _floor(field)
+
+
+def _floor(field: Field) -> None:
+    """What our language takes with the libraries that any such program needs, and no code of ours:
+    nothing that is written in it can be smaller."""
+    if OURS.name not in field.there:
+        return
+    python = field.there[OURS.name][1].folder / "bin" / "python"
+    words = [str(python), "-I", "-c", f"import {LIBRARIES}; print(flush=True); input()"]
+    with subprocess.Popen(words, stdin=subprocess.PIPE, stdout=subprocess.PIPE) as bare:
+        assert bare.stdout is not None
+        bare.stdout.readline()
+        field.add(OURS.name, floor_s=family_cpu_s(bare.pid), floor_mb=memory_of(bare.pid) / 1e6)
+        bare.kill()
 
 
 async def turns(field: Field) -> None:

@@ -153,14 +153,25 @@ async def test_c53_a_flood_wait_survives_a_kill(tmp_path: Path) -> None:
         assert api.texts(ANN).count("You said: hello") == 1
 
 
-async def test_c51_a_send_whose_answer_was_lost_is_marked_as_a_repeat(tmp_path: Path) -> None:
+async def test_c51_a_send_whose_answer_was_lost_is_looked_for_and_else_marked(
+    tmp_path: Path,
+) -> None:
     async with bot(tmp_path) as (here, api, model):
         await here.start()
-        api.fault("sendMessage", "lost", times=1)
+        api.fault("sendMessage", "lost", times=1)  # it is taken, and we do not hear of it
         api.say("hello", chat=ANN, user=ANN)
+        await here.until(lambda: _is(bool(api.called("deleteMessage"))))
+        api.fault("sendMessage", "cut", times=1)  # it is not
+        api.say("again", chat=ANN, user=ANN)
         await shows(here, api, "Perhaps a repeat")
-        assert len(model.asked) == 1
-        assert api.texts(ANN)[-1].endswith("You said: hello")
+        assert len(model.asked) == 2
+        hello, again = api.texts(ANN)
+        assert hello == "You said: hello"
+        assert again.endswith("You said: again")
+
+
+async def _is(true: bool) -> bool:
+    return true
 
 
 async def test_c60_c07_a_busy_chat_is_told_once_that_messages_wait(tmp_path: Path) -> None:
