@@ -15,6 +15,7 @@ from hermes.tools.web_urls import carries_data
 from hermes.views.honest import honest, is_deceptive
 
 LENGTH = 20_000
+TRIES = 4
 PIECES = (
     *("a", "0", " ", "\t", "\n", "-", "#", ">", "*", "_", "`", "~", "[", "](", "![", "|", ":", "<"),
     *("- ", "> ", "# ", " -", "| ", "|-", "1.", "[x", "\\", "\\`", '"', "=", "://", "<a ", "</"),
@@ -44,9 +45,14 @@ def took_s(work: Callable[[str], object], text: str) -> float:
     return time.process_time() - began
 
 
+def _ratio(work: Callable[[str], object], whole: str, half: str) -> float:
+    return took_s(work, whole) / max(took_s(work, half), 0.01)
+
+
 @pytest.mark.parametrize("name", READERS)
 def test_res_08_twice_the_text_takes_about_twice_the_time(name: str) -> None:
-    """Four times would be a square. What is quick anyway needs no second look."""
+    """Four times would be a square, and would be so every time; a busy machine is not. What is
+    quick anyway needs no second look."""
     slow: list[str] = []
     for piece in PIECES:
         for end in ("", "!", "\n"):
@@ -54,9 +60,11 @@ def test_res_08_twice_the_text_takes_about_twice_the_time(name: str) -> None:
             half = (piece * (LENGTH // len(piece) // 2)) + end
             if took_s(READERS[name], whole) < 0.5:
                 continue
-            ratio = took_s(READERS[name], whole) / max(took_s(READERS[name], half), 0.01)
-            if ratio > 3.0:
-                slow.append(f"{piece!r} {ratio:.1f}")
+            ratios = [_ratio(READERS[name], whole, half)]
+            while ratios[-1] > 3.0 and len(ratios) < TRIES:
+                ratios.append(_ratio(READERS[name], whole, half))
+            if min(ratios) > 3.0:
+                slow.append(f"{piece!r} {min(ratios):.1f}")
     assert slow == []
 
 
