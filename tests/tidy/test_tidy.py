@@ -33,7 +33,10 @@ LAZY_IMPORTS_IN = {
     "src/hermes/cli/loaders.py",
     "src/hermes/cli/main.py",
     "src/hermes/skills/fetch.py",
+    "src/hermes/providers/build.py",
+    "src/hermes/tools/first_use.py",
     "src/hermes/tools/shell_syntax.py",
+    "src/hermes/views/rare.py",
 }
 CATCHES_EVERYTHING = {"src/hermes/gateway/supervise.py"}
 REFLECTS_ON_FOREIGN_OBJECTS: set[str] = set()

@@ -2,7 +2,6 @@
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from difflib import unified_diff
 from pathlib import Path
 
 from msgspec.structs import replace
@@ -16,6 +15,7 @@ from hermes.memory.rules import cleaned, files, size_of, why_not_now
 from hermes.memory.snapshot import parts
 from hermes.memory.versions import Next, by_hand, changed, decoded, superseded, undone
 from hermes.views.memory import TARGETS, By, Change, Entry, Fill, Proposal, Same, Target, Version
+from hermes.views.rare import changes
 
 TRIES_MAX = 5  # when a person saves the file again and again while it is being changed
 USE_STEP_S = 86_400.0  # "last used" is kept to the day, so that the history stays small
@@ -63,7 +63,7 @@ class FileMemories:
             before, after = (self._folder.kept(d) or b"" for d in (version.before, version.after))
         name = NAMES[version.target][0]
         sides = (f"{name}, before version {number}", f"{name}, version {number}")
-        return "\n".join(unified_diff(_shown(before), _shown(after), *sides, lineterm=""))
+        return "\n".join(changes(_shown(before), _shown(after), sides))
 
     def change(self, change: Change, by: By) -> Version | Proposal | Same:
         change = cleaned(change)

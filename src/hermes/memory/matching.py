@@ -2,13 +2,13 @@
 
 from collections import deque
 from collections.abc import Sequence
-from difflib import SequenceMatcher
 
 from msgspec import Struct
 
 from hermes.core.errors import Rejected
 from hermes.memory.text import clean
 from hermes.views.memory import Entry
+from hermes.views.rare import likeness
 
 ALIKE = 0.6  # of the characters: the same entry, written anew
 COMPARED_MAX = 100  # entries on each side; more were no edit but another file
@@ -67,7 +67,7 @@ def _alike(gone: Sequence[Entry], texts: Sequence[str]) -> dict[int, Entry]:
     if len(gone) > COMPARED_MAX or len(texts) > COMPARED_MAX:
         return {}
     scored = [
-        (SequenceMatcher(None, entry.text, text, autojunk=False).ratio(), -n, -m)
+        (likeness(entry.text, text), -n, -m)
         for n, entry in enumerate(gone)
         for m, text in enumerate(texts)
         if _could_be(entry.text, text)

@@ -1,6 +1,5 @@
 """Who serves models, as data: where, under which key, and how each differs from its protocol."""
 
-import difflib
 from collections.abc import Mapping
 from typing import Final, Literal
 
@@ -9,6 +8,7 @@ from msgspec.structs import replace
 
 from hermes.providers.pieces import Quirks
 from hermes.providers.settings import ModelSettings
+from hermes.views.rare import likely
 
 _BLANK_SIGNATURE: Final = '{"google":{"thought_signature":"skip_thought_signature_validator"}}'
 
@@ -234,7 +234,7 @@ def canonical(provider: str) -> str | None:
 
 def closest(provider: str) -> list[str]:
     """Names that a person may have meant."""
-    found = difflib.get_close_matches(provider.strip().lower(), _NAMES, n=3)
+    found = likely(provider.strip().lower(), _NAMES, most=3)
     return list(dict.fromkeys(_NAMES[name] for name in found))
 
 

@@ -5,7 +5,6 @@ Every text is one line that a person can act on, and none contains the key.
 
 import re
 from collections.abc import Mapping
-from email.utils import parsedate_to_datetime
 from typing import Final
 
 import msgspec
@@ -20,6 +19,7 @@ from hermes.core.errors import (
 )
 from hermes.providers.whom import MESSAGE_CHARS_MAX, Whom
 from hermes.views.expressions import Expression
+from hermes.views.rare import moment_of
 
 DEPTH_MAX: Final = 6
 
@@ -143,7 +143,7 @@ def asked_delay(headers: Mapping[str, str], body: bytes, *, now: float) -> float
         return seconds
     if after is not None:
         try:
-            return max(0.0, parsedate_to_datetime(after).timestamp() - now)
+            return max(0.0, moment_of(after) - now)
         except (ValueError, TypeError, OverflowError):
             return None
     found = _ASKED_DELAY.search(body[:20_000])

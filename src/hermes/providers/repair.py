@@ -3,7 +3,6 @@
 Nothing is guessed: a call that was cut off, or that fits two tools, is reported to the model.
 """
 
-import difflib
 import re
 from collections.abc import Mapping
 from typing import Final
@@ -11,6 +10,7 @@ from typing import Final
 import msgspec
 
 from hermes.core.ports import RawCall, ToolSpec
+from hermes.views.rare import likely
 
 MENDED_CHARS_MAX: Final = 500_000  # mending looks at each character; what is longer is refused
 NAME_CHARS_MAX: Final = 128
@@ -48,7 +48,7 @@ def _squeezed(name: str) -> str:
 
 
 def _unknown(name: str, known: Mapping[str, ToolSpec]) -> str:
-    near = difflib.get_close_matches(name[:NAME_CHARS_MAX], known, n=3)
+    near = likely(name[:NAME_CHARS_MAX], known, most=3)
     if near:
         hint = f"The closest are: {', '.join(near)}."
     else:

@@ -8,7 +8,6 @@ import contextlib
 import time
 from collections.abc import AsyncIterator, Callable, Sequence
 from typing import Final, Protocol
-from urllib.request import getproxies
 
 from hermes.core.errors import (
     ProviderFailed,
@@ -30,6 +29,7 @@ from hermes.providers.failures import failure
 from hermes.providers.http import Client
 from hermes.providers.sse import EventReader, ServerEvent, TooLong
 from hermes.providers.whom import Endpoint, is_loopback
+from hermes.views.rare import proxies
 
 ANSWER_BYTES_MAX: Final = 64 * 1024 * 1024
 ERROR_BYTES_MAX: Final = 64 * 1024
@@ -145,7 +145,7 @@ class Wire:
             self._made = Client(
                 endpoint.base_url,
                 endpoint.headers,
-                proxies={} if is_loopback(endpoint.base_url) else getproxies(),
+                proxies={} if is_loopback(endpoint.base_url) else proxies(),
                 connect_s=endpoint.timeouts.connect_s,
                 write_s=endpoint.timeouts.silence_s,
             )

@@ -3,7 +3,6 @@
 What is wrong never costs the rest: a bad key falls back to its default and is reported.
 """
 
-import difflib
 import math
 import re
 from collections.abc import Iterable, Mapping
@@ -17,6 +16,7 @@ from msgspec.structs import FieldInfo, fields
 from hermes.core.errors import Misconfigured
 from hermes.settings.lines import line_of
 from hermes.settings.shape import NOT_SET, Section, Settings, is_secret
+from hermes.views.rare import likely
 
 DEPTH_MAX = 20
 SHOWN_MAX = 40
@@ -202,7 +202,7 @@ class Checker:
 
 def closest(word: str, known: Iterable[str]) -> str:
     """What was probably meant; empty when nothing is near."""
-    found = difflib.get_close_matches(word.lower(), list(known), n=1)
+    found = likely(word.lower(), known)
     return found[0] if found else ""
 
 

@@ -1,10 +1,10 @@
 """Two trees side by side, as a unified diff that shows what cannot be seen."""
 
-import difflib
 from collections.abc import Iterator
 
 from hermes.skills.scan import laid_open
 from hermes.skills.tree import Tree
+from hermes.views.rare import changes
 
 LINES_MAX = 2_000
 LINE_CHARS_MAX = 400
@@ -32,6 +32,6 @@ def _file(path: str, before: bytes | None, after: bytes | None) -> Iterator[str]
         yield from (f"--- {old}", f"+++ {new}")
         yield f"Binary: {len(before or b''):,} bytes before, {len(after or b''):,} now"
         return
-    for line in difflib.unified_diff(texts[0], texts[1], old, new, lineterm="", n=3):
+    for line in changes(texts[0], texts[1], (old, new)):
         shown = laid_open(line)
         yield shown if len(shown) <= LINE_CHARS_MAX else f"{shown[:LINE_CHARS_MAX]}…"

@@ -4,13 +4,13 @@ Pure. What is found nearly differs from the file only in white space at line end
 indentation throughout, or in typographic characters; the new text is given the file's indentation.
 """
 
-import difflib
 from collections.abc import Callable, Sequence
 from itertools import accumulate
 
 from msgspec import Struct
 
 from hermes.core.errors import ToolFailed
+from hermes.views.rare import likely
 
 LINES_NAMED_MAX = 8
 CLOSEST_LINES_MAX = 20
@@ -224,7 +224,7 @@ def _closest(lines: Sequence[str], old: Sequence[str]) -> str:
     if at < 0:
         first = next((line.strip() for line in old if line.strip()), "")
         stripped = [line.strip()[:CLOSEST_LINE_CHARS] for line in lines]
-        near = difflib.get_close_matches(first[:CLOSEST_LINE_CHARS], stripped, n=1, cutoff=0.6)
+        near = likely(first[:CLOSEST_LINE_CHARS], stripped)
         if not near:
             return ""
         at = stripped.index(near[0])

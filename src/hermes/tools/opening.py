@@ -5,7 +5,6 @@ descriptor really stands for is then compared with what was named (see `demand_r
 """
 
 import contextlib
-import difflib
 import errno
 import os
 import posixpath
@@ -20,6 +19,7 @@ from hermes.tools.beneath import PLAIN, TOP, Beneath, Spot
 from hermes.tools.paths import Places
 from hermes.tools.reachable import demand_reach, output_call
 from hermes.tools.second_names import SecondNames
+from hermes.views.rare import likely
 
 SIBLINGS_MAX = 2_000
 SUGGESTIONS_MAX = 3
@@ -150,7 +150,7 @@ def suggestion(places: Places, path: Path) -> str:
     except (OSError, ToolFailed):
         return ""
     lower = {name.lower(): name for name in names}
-    close = difflib.get_close_matches(path.name.lower(), lower, n=SUGGESTIONS_MAX, cutoff=0.5)
+    close = likely(path.name.lower(), lower, most=SUGGESTIONS_MAX, alike=0.5)
     near = [str(path.parent / lower[name]) for name in close]
     return f" Did you mean {' or '.join(near)}?" if near else ""
 

@@ -1,7 +1,6 @@
 """`send_message`: into another chat, through its own session, so that it is known there."""
 
 import asyncio
-import mimetypes
 from collections.abc import Mapping
 from functools import reduce
 from pathlib import Path
@@ -20,6 +19,7 @@ from hermes.tools.arguments import Arguments
 from hermes.tools.opening import content_of
 from hermes.tools.paths import Places, here, lexical
 from hermes.tools.reachable import Reach, reach_of, worse
+from hermes.views.rare import kind_of
 
 CHATS_MAX = 1_000
 FILES_MAX = 10
@@ -125,5 +125,5 @@ async def _file(places: Places, bench: Bench, name: str) -> Media:
     if isinstance(verdict, Deny):
         raise ToolFailed(f"Not sent: {verdict.why}.")
     content = await asyncio.to_thread(content_of, places, path, FILE_BYTES_MAX)
-    kind = mimetypes.guess_type(path.name)[0] or "application/octet-stream"
+    kind = kind_of(path.name)
     return await bench.desk.media.put(content, kind, path.name)

@@ -1,6 +1,5 @@
 """`platforms.api` of the configuration. Without a key the platform does not start."""
 
-import difflib
 from collections.abc import Mapping
 from typing import Final
 
@@ -8,6 +7,7 @@ from msgspec import Struct
 
 from hermes.channels.reach import KEYS, Reach, demand_strong, reach_of
 from hermes.core.errors import Misconfigured
+from hermes.views.rare import likely
 
 SECTION: Final = "platforms.api"
 SECRET: Final = "HERMES_API_KEY"  # noqa: S105 (the name of one)
@@ -32,7 +32,7 @@ def api_settings(raw: Mapping[str, object], *, secrets: Mapping[str, str]) -> Ap
     known = ("enabled", "key", "host", "port", *KEYS)
     for name in raw:
         if name not in known:
-            near = difflib.get_close_matches(str(name), known, n=1)
+            near = likely(str(name), known)
             fix = f"Did you mean {SECTION}.{near[0]}?" if near else f"There are: {', '.join(known)}"
             raise Misconfigured(f"{SECTION}.{name}", "there is no such setting", fix)
     enabled = raw.get("enabled")

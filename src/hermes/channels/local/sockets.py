@@ -6,10 +6,10 @@ import socket
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
-from tempfile import TemporaryDirectory
 
 from hermes.channels.local.wire import LINE_BYTES_MAX
 from hermes.core.errors import ChannelDown
+from hermes.views.rare import temporary_folder
 
 NAME_BYTES_MAX = 100  # of a socket's address: 107 on Linux, 103 elsewhere
 BACKLOG = 16
@@ -83,7 +83,7 @@ def _short(path: Path) -> Iterator[str]:
     if len(os.fsencode(path)) <= NAME_BYTES_MAX:
         yield str(path)
         return
-    with TemporaryDirectory(prefix="hermes-") as folder:
-        link = Path(folder) / "home"
+    with temporary_folder() as folder:
+        link = folder / "home"
         link.symlink_to(path.parent.absolute())
         yield str(link / path.name)

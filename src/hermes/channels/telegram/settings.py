@@ -1,6 +1,5 @@
 """`platforms.telegram` as a value: every key is checked, what is wrong is named with its fix."""
 
-import difflib
 import re
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
@@ -8,6 +7,7 @@ from typing import Literal, TypeVar
 from urllib.parse import urlsplit
 
 from hermes.core.errors import Misconfigured
+from hermes.views.rare import likely
 
 API_BASE = "https://api.telegram.org"
 TOKEN_SECRET = "TELEGRAM_BOT_TOKEN"  # noqa: S105 (a name, not a token)
@@ -99,7 +99,7 @@ class _Section:
         self._raw, self._at = raw, at
         for key in raw:
             if key not in keys:
-                near = difflib.get_close_matches(str(key), keys, n=1)
+                near = likely(str(key), keys)
                 fix = f"Did you mean {at}.{near[0]}?" if near else f"There are: {', '.join(keys)}"
                 raise Misconfigured(f"{at}.{key}", "there is no such setting", fix)
 

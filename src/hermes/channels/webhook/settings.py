@@ -1,6 +1,5 @@
 """`platforms.webhook` as values: which routes there are, how each is signed, where answers go."""
 
-import difflib
 import re
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
@@ -12,6 +11,7 @@ from msgspec import Meta, Struct
 from hermes.channels.reach import Reach, demand_strong, is_weak, reach_of
 from hermes.core.errors import Misconfigured
 from hermes.core.messages import Address
+from hermes.views.rare import likely
 
 HERE = "platforms.webhook"
 PROMPT_CHARS_MAX = 20_000
@@ -176,5 +176,5 @@ def _unquoted(problem: str) -> str:
 
 
 def _meant(name: str, known: Iterable[str]) -> str:
-    near = difflib.get_close_matches(name, list(known), n=1)
+    near = likely(name, known)
     return f"Did you mean {near[0]}?" if near else f"There are: {', '.join(known)}"
