@@ -1,4 +1,7 @@
-"""A plan to a provider that can be asked. The only file that knows them all."""
+"""A plan to a provider that can be asked. The only file that knows them all.
+
+What a plan does not need is not loaded.
+"""
 
 from collections.abc import Mapping, Sequence
 from pathlib import Path
@@ -9,10 +12,8 @@ from msgspec import Struct
 
 from hermes.core.errors import ProviderGarbled
 from hermes.providers.chain import Chain, Link
-from hermes.providers.local import CONTEXT_TOKENS, MODEL, Local, needed_weights
 from hermes.providers.plan import Plan, endpoint_of, entry_of, planned
-from hermes.providers.scripted import DEMO, Scripted, load_script
-from hermes.providers.served import ANTHROPIC_MESSAGES, OPENAI_CHAT, Served
+from hermes.providers.served import Served, Speech
 from hermes.providers.settings import ModelSettings, Patience
 from hermes.providers.wire import Wire
 
@@ -54,6 +55,8 @@ async def list_models(settings: ModelSettings, env: Mapping[str, str]) -> tuple[
     if entry.protocol == "scripted":
         return (ModelListing(id="demo"),)
     if entry.protocol == "local":
+        from hermes.providers.local import CONTEXT_TOKENS, MODEL
+
         return (ModelListing(id=MODEL, context_length=CONTEXT_TOKENS),)
     wire = Wire(endpoint_of(settings, entry, env, "model"))
     paged = entry.protocol == "anthropic"  # that one gives twenty unless it is asked for more
@@ -81,14 +84,31 @@ async def list_models(settings: ModelSettings, env: Mapping[str, str]) -> tuple[
 def _link(plan: Plan) -> Link:
     settings = plan.settings
     if plan.endpoint is None and plan.entry.protocol == "local":
-        return Local(needed_weights(plan.at), timeouts=settings.timeouts)
+        return _local(settings, plan.at)
     if plan.endpoint is None:
         return _scripted(settings, plan.at)
-    speech = ANTHROPIC_MESSAGES if plan.entry.protocol == "anthropic" else OPENAI_CHAT
-    return Served(speech, Wire(plan.endpoint), settings.name, plan.quirks)
+    return Served(_speech(plan.entry.protocol), Wire(plan.endpoint), settings.name, plan.quirks)
 
 
-def _scripted(settings: ModelSettings, at: str) -> Scripted:
+def _speech(protocol: str) -> Speech:
+    if protocol == "anthropic":
+        from hermes.providers.anthropic import ANTHROPIC_MESSAGES
+
+        return ANTHROPIC_MESSAGES
+    from hermes.providers.openai import OPENAI_CHAT
+
+    return OPENAI_CHAT
+
+
+def _local(settings: ModelSettings, at: str) -> Link:
+    from hermes.providers.local import Local, needed_weights
+
+    return Local(needed_weights(at), timeouts=settings.timeouts)
+
+
+def _scripted(settings: ModelSettings, at: str) -> Link:
+    from hermes.providers.scripted import DEMO, Scripted, load_script
+
     if settings.name in ("", "demo"):
         return Scripted(DEMO.answer, name="scripted:demo")
     script = load_script(Path(settings.name), at=f"{at}.name")

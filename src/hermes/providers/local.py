@@ -26,8 +26,9 @@ from hermes.core.errors import Misconfigured, ProviderSilent, ProviderTransient
 from hermes.core.messages import Line
 from hermes.core.ports import Answer, Request
 from hermes.core.signals import Watch
+from hermes.providers.openai import OPENAI_CHAT
 from hermes.providers.pieces import Quirks
-from hermes.providers.served import OPENAI_CHAT, Served
+from hermes.providers.served import Served
 from hermes.providers.settings import Timeouts
 from hermes.providers.whom import Endpoint, Whom
 from hermes.providers.wire import Wire

@@ -7,16 +7,19 @@ from msgspec import Struct
 
 from hermes.core.ports import Answer, Request
 from hermes.core.signals import Watch
-from hermes.providers import anthropic_render, openai_render
-from hermes.providers.anthropic_fold import AnthropicFold
-from hermes.providers.openai_fold import OpenAIFold
 from hermes.providers.pieces import Quirks
 from hermes.providers.whom import Whom
-from hermes.providers.wire import Wire
+from hermes.providers.wire import Fold, Wire
 
 
 class Render(Protocol):
     def __call__(self, request: Request, *, model: str, writer: str, quirks: Quirks) -> bytes: ...
+
+
+class Answering(Fold, Protocol):
+    """A fold that says, when it is finished, what the answer is."""
+
+    def answer(self, model: str) -> Answer: ...
 
 
 class Speech(Struct, frozen=True):
@@ -24,11 +27,7 @@ class Speech(Struct, frozen=True):
 
     path: str
     render: Render
-    fold: Callable[[Whom], OpenAIFold | AnthropicFold]
-
-
-OPENAI_CHAT = Speech("/chat/completions", openai_render.render, OpenAIFold)
-ANTHROPIC_MESSAGES = Speech("/messages", anthropic_render.render, AnthropicFold)
+    fold: Callable[[Whom], Answering]
 
 
 class Served:

@@ -1,0 +1,9 @@
+"""How Anthropic's protocol of messages is spoken: its two pure halves, and where to."""
+
+from typing import Final
+
+from hermes.providers.anthropic_fold import AnthropicFold
+from hermes.providers.anthropic_render import render
+from hermes.providers.served import Speech
+
+ANTHROPIC_MESSAGES: Final = Speech("/messages", render, AnthropicFold)

@@ -1,0 +1,9 @@
+"""How OpenAI's protocol of chats is spoken: its two pure halves, and where to."""
+
+from typing import Final
+
+from hermes.providers.openai_fold import OpenAIFold
+from hermes.providers.openai_render import render
+from hermes.providers.served import Speech
+
+OPENAI_CHAT: Final = Speech("/chat/completions", render, OpenAIFold)
