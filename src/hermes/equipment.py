@@ -20,7 +20,6 @@ from hermes.core.ports import Tool
 from hermes.egress.client import Fetcher
 from hermes.egress.rules import Rules, openings
 from hermes.memory.files import FileMemories
-from hermes.memory.mirror import MirroredMemories
 from hermes.memory.tool import memory_tool
 from hermes.platforms import Platforms, platforms_of
 from hermes.prompts import Prompts, Setting
@@ -32,8 +31,6 @@ from hermes.skills.shelf import Shelf
 from hermes.skills.tools import skill_tools
 from hermes.terminals.local import LocalTerminal
 from hermes.tools.defaults import default_tools
-from hermes.tools.shell_paths import Place
-from hermes.tools.shell_verdict import judge
 from hermes.tools.web import web_extract_tool
 from hermes.views.memory import Memories
 from hermes.views.terminal import Terminal
@@ -89,6 +86,9 @@ def command_judge(
     home: Path, settings: Settings, workdir: Path
 ) -> Callable[[str], tuple[str, str, str]]:
     """Verdict, effect and reason for a shell command there. Nothing is run."""
+    from hermes.tools.shell_paths import Place
+    from hermes.tools.shell_verdict import judge
+
     root = str(Path(settings.terminal.workdir or workdir).expanduser().absolute())
     place = Place(root=root, cwd=root, home=str(Path.home()), guarded=(str(home.absolute()),))
 
@@ -100,13 +100,20 @@ def command_judge(
 
 
 def memories_of(home: Path, settings: Settings) -> Memories:
-    kind = MirroredMemories if settings.memory.provider == "honcho" else FileMemories
-    return kind(
+    return _memories(settings.memory.provider)(
         home / "memories",
         memory_chars=settings.memory.memory_chars_max,
         user_chars=settings.memory.user_chars_max,
         clock=time.time,
     )
+
+
+def _memories(provider: str) -> type[FileMemories]:
+    if provider != "honcho":
+        return FileMemories
+    from hermes.memory.mirror import MirroredMemories
+
+    return MirroredMemories
 
 
 def skill_shelf(home: Path, settings: Settings, environ: Mapping[str, str]) -> Shelf:

@@ -16,13 +16,11 @@ from hermes.core.rules import Allow, Ask
 from hermes.core.signals import CallProgress
 from hermes.tools.arguments import Arguments
 from hermes.tools.excerpt import excerpt_of
+from hermes.tools.first_use import effect_of_command, finding
+from hermes.tools.first_use import presented as presented_there
 from hermes.tools.output import clean_tail
 from hermes.tools.paths import CAME_FROM, WORKDIR, Places, resolved, workdir_of
-from hermes.tools.shell_effect import effect_of_command
-from hermes.tools.shell_grants import template_of
 from hermes.tools.shell_paths import Place, absolute
-from hermes.tools.shell_shown import shown
-from hermes.tools.shell_verdict import judge
 from hermes.views.terminal import Ended, Launch, Lost, Pending, Running, Sighting, Terminal
 
 COMMAND_BYTES_MAX = 60_000  # one argument of a program may have 128 kB, quoting may double it
@@ -106,17 +104,15 @@ def terminal_tool(
 def judged(places: Places, arguments: str, facts: Mapping[str, str]) -> Finding:
     """What the policy should know of a command. A directory that is gone is left to the sandbox."""
     given = ARGUMENTS.parse(arguments)
-    place = _place(places, given, facts)
-    found = judge(given.command, place)
+    found = finding(given.command, _place(places, given, facts))
     if given.background and isinstance(found.verdict, Allow):
         return Finding(verdict=Ask("it would go on in the background"))
-    return Finding(verdict=found.verdict, template=template_of(found, place))
+    return found
 
 
 def presented(places: Places, arguments: str, facts: Mapping[str, str]) -> Presented:
     given = ARGUMENTS.parse(arguments)
-    place = _place(places, given, facts)
-    seen = shown(given.command, judge(given.command, place), Path(place.cwd))
+    seen = presented_there(given.command, _place(places, given, facts))
     return replace(seen, notes=(*seen.notes, BEHIND)) if given.background else seen
 
 

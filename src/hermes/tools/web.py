@@ -6,7 +6,7 @@ so it counts as sending (see `web_urls`).
 
 import asyncio
 from collections.abc import Mapping
-from typing import Final
+from typing import TYPE_CHECKING, Final
 
 from msgspec import Struct
 
@@ -16,9 +16,12 @@ from hermes.core.ports import Bench, Tool, ToolResult, ToolSpec
 from hermes.egress.client import Fetcher, Page
 from hermes.egress.faults import Blocked, HttpFailed
 from hermes.tools.arguments import Arguments
-from hermes.tools.reading import Reading, read_page, read_text
+from hermes.tools.first_use import read_page, read_text
 from hermes.tools.web_urls import FACT, carries_data, noted, seen_in
 from hermes.views.quoting import mark_for, name
+
+if TYPE_CHECKING:
+    from hermes.tools.reading import Reading
 
 URLS_MAX: Final = 5
 PAGE_CHARS_MAX: Final = 30_000
@@ -63,7 +66,7 @@ class _Got(Struct, frozen=True):
 
     url: str
     page: Page | None = None
-    reading: Reading | None = None
+    reading: "Reading | None" = None
     failed: str = ""
 
 
@@ -120,7 +123,7 @@ async def _got(fetcher: Fetcher, url: str) -> _Got:
     return _Got(url, page, await asyncio.to_thread(_read, page))
 
 
-def _read(page: Page) -> Reading:
+def _read(page: Page) -> "Reading":
     """In a thread: a large page takes a while."""
     return read_page(page.text, page.url) if page.kind == "html" else read_text(page.text)
 
