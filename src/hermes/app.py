@@ -7,7 +7,7 @@ import os
 import socket
 import time
 from collections.abc import AsyncIterator, Awaitable, Callable, Mapping, Sequence
-from contextlib import asynccontextmanager
+from contextlib import AbstractAsyncContextManager, asynccontextmanager, nullcontext
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -40,6 +40,7 @@ if TYPE_CHECKING:
     from hermes.views.memory import Memories
 
 BOOT_CHARS_MAX = 20_000
+CALLS = "calls"  # the folder of what commands leave
 INSIDE = "HERMES_TURN"  # set for commands that the gateway runs
 
 
@@ -146,18 +147,16 @@ async def _parts(
     from hermes.secrets.live import sink_of
     from hermes.secrets.process import no_dumps
     from hermes.stores.media import FileShelf
-    from hermes.terminals.sandbox.proxy import granted
 
     no_dumps()
     models = Models(settings)
     hosts = settings.terminal.allow_hosts
-    terminal = _terminal(home, settings, platforms.inside, workdir)
+    terminal = Later(lambda: _terminal(home, settings, platforms.inside, workdir))
     _demand_sound(settings)
-    equipped = Later(lambda: _equipped(home, settings, platforms, terminal, workdir))
-    async with store_only(home, settings) as store, granted(home, hosts):
-        for call in await terminal.strays():
-            if await _is_over(store, call):
-                await terminal.stop(call, "stopped")
+    equipped = Later(lambda: _equipped(home, settings, platforms, terminal(), workdir))
+    async with store_only(home, settings) as store, _granted(home, hosts):
+        if any((home / CALLS).glob("*")):
+            await _end_strays(store, terminal())
         try:
             yield Parts(
                 store=store,
@@ -195,8 +194,9 @@ async def _parts(
         finally:
             for close in (*platforms.closing, models.aclose):
                 await close()
-            await terminal.sweep()  # of old output, after the answer; what runs goes on
-            await terminal.close()
+            if terminal.is_made:
+                await terminal().sweep()  # of old output, after the answer; what runs goes on
+                await terminal().close()
 
 
 def _demand_sound(settings: "Settings") -> None:
@@ -298,12 +298,28 @@ def _honcho(home: Path, settings: "Settings") -> Ear:
     return Mirror(home / "memories", service, "honcho")
 
 
+def _granted(home: Path, hosts: Sequence[str]) -> AbstractAsyncContextManager[None]:
+    """The way out for commands, where there is one."""
+    if not hosts:
+        return nullcontext()
+    from hermes.terminals.sandbox.proxy import granted
+
+    return granted(home, hosts)
+
+
+async def _end_strays(store: Store, terminal: "LocalTerminal") -> None:
+    """Commands that run for turns which have ended."""
+    for call in await terminal.strays():
+        if await _is_over(store, call):
+            await terminal.stop(call, "stopped")
+
+
 def _terminal(home: Path, settings: "Settings", inside: str, workdir: Path) -> "LocalTerminal":
     from hermes.terminals.local import LocalTerminal
 
     environ = {**os.environ, "HERMES_HOME": str(home), **({INSIDE: inside} if inside else {})}
     return LocalTerminal(
-        home / "calls",
+        home / CALLS,
         environ=environ,
         sandbox=sandbox_of(home, settings, workdir, environ),
         usual=profile_of(settings.terminal.sandbox, settings.terminal.allow_hosts),
