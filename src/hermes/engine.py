@@ -5,7 +5,6 @@ Part of the composition root. What the parts are made of is the business of app.
 
 import asyncio
 import os
-import secrets
 import time
 from collections.abc import AsyncIterator, Awaitable, Callable, Mapping, Sequence
 from contextlib import asynccontextmanager
@@ -269,7 +268,7 @@ def _agent(parts: Parts, permit: Permit) -> Agent:
             permit=permit,
             homes=parts.store.library.homes,
             answer_s=parts.answer_s,
-            new_id=lambda: secrets.token_hex(16),
+            new_id=lambda: os.urandom(16).hex(),
             clock=parts.clock,
         ),
         clock=parts.clock,

@@ -7,8 +7,9 @@ not found, or cannot be looked for, goes out again with words that say so.
 
 import asyncio
 from collections.abc import Callable, Collection, Mapping, Sequence
-from dataclasses import dataclass, field
 from functools import partial
+
+from msgspec import Struct, field
 
 from hermes.core.channel import Channel, Screen
 from hermes.core.errors import ChannelBusy, ChannelDown, ChannelRefused, ChannelSilent
@@ -25,8 +26,7 @@ PAUSE_S_MAX = 600.0  # between two tries: with the doubling before it, about two
 REPEAT = "(Perhaps a repeat: I was interrupted while sending this.)"
 
 
-@dataclass
-class Flushed:
+class Flushed(Struct):
     """`done` with for good, whether taken or given up; `abandoned` are the latter."""
 
     done: int = 0
@@ -43,8 +43,7 @@ def _in_doubt(row: OutboxRow) -> bool:
     return row.state == "sending" or row.problem.startswith(IN_DOUBT)
 
 
-@dataclass(kw_only=True)
-class Delivery:
+class Delivery(Struct, kw_only=True):
     outbox: Outbox
     mirror: Mirror
     channels: Mapping[str, Channel]

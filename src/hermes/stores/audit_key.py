@@ -4,7 +4,6 @@ Nodes of several homes on one database share a key by giving all of them the sam
 """
 
 import os
-import secrets
 from pathlib import Path
 
 from hermes.core.errors import StoreFailed
@@ -36,11 +35,11 @@ def _make(path: Path) -> None:
     """Whole or not at all, and never over another: two processes may start together."""
     if path.exists():
         return
-    half = path.with_name(f".{path.name}.{os.getpid()}.{secrets.token_hex(4)}")
+    half = path.with_name(f".{path.name}.{os.getpid()}.{os.urandom(4).hex()}")
     try:
         file = os.open(half, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW, 0o600)
         try:
-            os.write(file, secrets.token_bytes(KEY_BYTES))
+            os.write(file, os.urandom(KEY_BYTES))
             os.fsync(file)
         finally:
             os.close(file)

@@ -78,7 +78,10 @@ async def bound_sockets(settings: ApiSettings) -> list[socket.socket]:
     host, port = settings.host, settings.port
     try:
         found = await asyncio.get_running_loop().getaddrinfo(
-            host, port, type=socket.SOCK_STREAM, flags=socket.AI_PASSIVE
+            host.encode() if host.isascii() else host,  # of a text, IDNA would be loaded
+            port,
+            type=socket.SOCK_STREAM,
+            flags=socket.AI_PASSIVE,
         )
     except OSError as error:
         fix = f"Run: hermes config set {SECTION}.host 127.0.0.1"

@@ -2,8 +2,9 @@
 
 import asyncio
 import logging
-from dataclasses import dataclass
 from typing import Protocol
+
+from msgspec import Struct
 
 from hermes.channels.local.wire import Delivered
 from hermes.core.channel import Door
@@ -27,8 +28,7 @@ class Onlooker(Protocol):
         """Show this when the chat has come that far."""
 
 
-@dataclass(frozen=True)
-class _Offer:
+class _Offer(Struct, frozen=True):
     said: Delivered
     seen: "asyncio.Future[bool]"
 

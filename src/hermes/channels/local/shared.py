@@ -8,7 +8,8 @@ import asyncio
 from collections import deque
 from collections.abc import Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass, field
+
+from msgspec import Struct, field
 
 from hermes.core.channel import Door, Feed
 from hermes.core.events import (
@@ -67,8 +68,7 @@ class Share:
 NONE = TurnId("")
 
 
-@dataclass(kw_only=True)
-class _Ear:
+class _Ear(Struct, kw_only=True):
     key: SessionKey
     shares: list[Share] = field(default_factory=list)
     heard: str = ""
