@@ -9,6 +9,7 @@ from urllib.parse import SplitResult, quote, urlsplit
 from msgspec import Struct
 
 PORTS: Final[Mapping[str, int]] = {"http": 80, "https": 443}
+LABEL_CHARS_MAX: Final = 63  # of a name, between two points
 _PATH_MARKS: Final = "/%:@!$&'()*+,;=-._~"
 
 
@@ -54,6 +55,8 @@ def target(url: str) -> str:
 def split(url: str) -> SplitResult:
     if any(letter < " " or letter == "\x7f" for letter in url):
         raise BadURL("a URL with control characters")
+    if any("\ud800" <= letter <= "\udfff" for letter in url):
+        raise BadURL("a URL with letters that are none")
     try:
         return urlsplit(url.strip())
     except ValueError as wrong:
@@ -69,6 +72,8 @@ def origin_of(parts: SplitResult) -> Origin:
         port = PORTS[parts.scheme] if parts.port is None else parts.port
     except ValueError as wrong:  # also UnicodeError
         raise BadURL("a URL with a wrong host or port") from wrong
-    if not host or port == 0 or re.search(r"[^\w.:%~-]", host):
+    labels = host.removesuffix(".").split(".")
+    fits = all(0 < len(label) <= LABEL_CHARS_MAX for label in labels)  # or no name server is asked
+    if not fits or port == 0 or re.search(r"[^\w.:%~-]", host):
         raise BadURL("a URL with a wrong host or port")
     return Origin(parts.scheme == "https", host, port)

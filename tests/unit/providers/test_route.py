@@ -36,6 +36,9 @@ def test_the_usual_port_is_not_said_and_an_address_of_version_six_stands_in_brac
         "http://x\r\nhost: y",
         "http://name:word@x/v1",
         f"http://{'ü' * 80}.example",
+        f"http://{'u' * 64}.example",
+        "http://a..example",
+        "http://x/\udc80",
     ],
 )
 def test_what_leads_nowhere_is_refused_and_not_repeated(url: str) -> None:
