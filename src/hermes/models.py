@@ -1,6 +1,7 @@
 """The models that a process can ask. Part of the composition root."""
 
 from collections.abc import Mapping, Sequence
+from contextlib import AbstractAsyncContextManager
 from typing import TYPE_CHECKING
 
 from msgspec import Struct
@@ -16,6 +17,7 @@ from hermes.providers.settings import ModelSettings, Patience, Timeouts
 from hermes.settings import Fallback, Settings
 
 if TYPE_CHECKING:
+    from hermes.egress.response import Response
     from hermes.providers.build import ModelListing
 
 WINDOW_ASSUMED = 128_000  # where nobody said; a model that can read less says so when it is asked
@@ -153,6 +155,14 @@ async def tried(settings: Settings, question: str) -> Answer:
         return await provider.ask(request, _unwatched)
     finally:
         await provider.aclose()
+
+
+def looked(url: str, limit_s: float) -> "AbstractAsyncContextManager[Response]":
+    """What a server of the owner's says to a GET, asked as its model is but without a key: for
+    what a command wants to know of it. Raises HttpFailed."""
+    from hermes.providers import look
+
+    return look.looked(url, limit_s)
 
 
 def _provider(model: ModelSettings, env: Mapping[str, str]) -> Provider:

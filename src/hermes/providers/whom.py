@@ -48,10 +48,8 @@ class Endpoint(Struct, frozen=True, kw_only=True):
 
 def is_loopback(url: str) -> bool:
     """Our own machine: asked directly, whatever the environment says about proxies."""
-    host = urlsplit(url).hostname or ""
-    if host == "localhost":
-        return True
     try:
-        return ipaddress.ip_address(host).is_loopback
-    except ValueError:
+        host = urlsplit(url).hostname or ""
+        return host == "localhost" or ipaddress.ip_address(host).is_loopback
+    except ValueError:  # a name, or no URL
         return False

@@ -6,7 +6,7 @@ How the bytes travel is http's business, what they mean a Fold's (openai_fold, a
 import asyncio
 import contextlib
 import time
-from collections.abc import AsyncIterator, Callable, Sequence
+from collections.abc import AsyncIterator, Callable, Mapping, Sequence
 from typing import Final, Protocol
 
 from hermes.core.errors import (
@@ -145,7 +145,7 @@ class Wire:
             self._made = Client(
                 endpoint.base_url,
                 endpoint.headers,
-                proxies={} if is_loopback(endpoint.base_url) else proxies(),
+                proxies=proxies_to(endpoint.base_url),
                 connect_s=endpoint.timeouts.connect_s,
                 write_s=endpoint.timeouts.silence_s,
             )
@@ -257,6 +257,11 @@ class Counted:
         if self._total > self._limit:
             raise TooLong(f"an answer of more than {self._limit} bytes")
         return piece
+
+
+def proxies_to(url: str) -> Mapping[str, str]:
+    """What the environment says of proxies on the way there."""
+    return {} if is_loopback(url) else proxies()
 
 
 async def _head(pieces: AsyncIterator[bytes]) -> bytes:

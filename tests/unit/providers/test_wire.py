@@ -255,5 +255,10 @@ async def test_a_proxy_of_the_environment_is_not_asked_for_our_own_machine(
 def test_loopback_is_told_from_the_rest() -> None:
     ours = ("http://localhost:1/v1", "http://127.0.0.9/v1", "http://[::1]:8/v1")
     assert all(wire.is_loopback(url) for url in ours)
-    others = ("https://api.openai.com/v1", "http://10.0.0.1/v1", "http://localhost.example/v1")
+    others = (
+        "https://api.openai.com/v1",
+        "http://10.0.0.1/v1",
+        "http://localhost.example/v1",
+        "http://[",
+    )
     assert not any(wire.is_loopback(url) for url in others)
