@@ -26,8 +26,6 @@ WHY = {
     "channels/telegram/failures.py": "names what that client raises; opens nothing",
     "channels/local/sockets.py": "a socket in the home, by its path",
     "terminals/sandbox/proxy.py": "the way out of a box: the owner's hosts, addresses judged",
-    "cli/doctor_calls.py": "the owner's own command: asks the model's server for the time",
-    "cli/service/bot.py": "the owner's own command: asks whose a bot's token is",
 }
 
 

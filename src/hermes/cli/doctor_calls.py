@@ -6,7 +6,6 @@ from collections.abc import Iterator, Mapping
 from email.utils import parsedate_to_datetime
 from pathlib import Path
 
-import httpx2
 from msgspec.structs import replace
 
 from hermes import __file__ as package
@@ -17,7 +16,8 @@ from hermes.cli.service.lock import running
 from hermes.cli.times import iso
 from hermes.core.channel import Status
 from hermes.core.errors import ChannelFailed, HermesError, Misconfigured, ProviderDenied
-from hermes.models import model_provider, offer, tried
+from hermes.egress.faults import HttpFailed
+from hermes.models import looked, model_provider, offer, tried
 from hermes.platforms import platforms_of
 
 QUESTION = "Reply with the word: ok"
@@ -186,10 +186,15 @@ def _date(url: str) -> float | None:
     if not url:
         return None
     try:
-        said = httpx2.get(f"{url.rstrip('/')}/models", timeout=DATE_S).headers.get("date", "")
+        said = asyncio.run(_said(f"{url.rstrip('/')}/models"))
         return parsedate_to_datetime(said).timestamp() if said else None
-    except (httpx2.HTTPError, httpx2.InvalidURL, ValueError, UnicodeError):
+    except (HttpFailed, ValueError):
         return None
+
+
+async def _said(url: str) -> str:
+    async with looked(url, DATE_S) as response:
+        return response.headers.get("date", "")
 
 
 def _modified() -> float:

@@ -89,5 +89,4 @@ def begin(home: Path, settings: Settings, environ: Mapping[str, str]) -> None:
     root = logging.getLogger()
     root.setLevel(level.upper())
     root.handlers[:] = [into]
-    for loud in ("asyncio", "httpx2", "httpcore2"):
-        logging.getLogger(loud).setLevel(logging.WARNING)
+    logging.getLogger("asyncio").setLevel(logging.WARNING)

@@ -95,8 +95,8 @@ def test_sec_02_no_record_of_anybody_carries_a_secret(tmp_path: Path) -> None:
     begin(tmp_path, Settings(), {"HERMES_LOG": "debug"})
     secret = "tok-4711-secret"
     logging.getLogger("a.server").info('"GET /x?token=%s" %d', secret, 200)
-    logging.getLogger("httpcore2.http11").warning("headers=%r", [(b"X-Key", secret.encode())])
-    logging.getLogger("httpx2").warning("request to https://me:%s@a.test/", secret)
+    logging.getLogger("httpcore.http11").warning("headers=%r", [(b"X-Key", secret.encode())])
+    logging.getLogger("httpx").warning("request to https://me:%s@a.test/", secret)
     logging.getLogger("hermes").error("client %r", Client(secret), stack_info=True)
     try:
         int(f"{Client(secret)}")

@@ -1,0 +1,75 @@
+"""Whose a token is: what the platform says, whatever it says it with, and never the token."""
+
+import asyncio
+import json
+import logging
+import time
+
+import pytest
+
+from hermes.cli.service.bot import ANSWER_BYTES_MAX, Known, Unasked, Unknown, Verdict, check
+from tests.unit.providers.servers import DROP, HANG, Play, Server, head, plain
+
+TOKEN = "12345678:" + "g" * 35
+ME = {"ok": True, "result": {"id": 1, "username": "my_bot"}}
+SHORT_S = 0.3
+
+
+async def verdict(play: Play, token: str = TOKEN) -> Verdict:
+    """The check has a loop of its own, so it runs in a thread beside the server's."""
+    async with Server([play]) as server:
+        return await asyncio.to_thread(check, token, server.url)
+
+
+async def test_a_known_token_has_a_name_and_stands_in_the_address_alone() -> None:
+    async with Server([[plain(ME)]]) as server:
+        assert await asyncio.to_thread(check, TOKEN, server.url) == Known("my_bot")
+    (taken,) = server.taken
+    assert taken.line == f"GET /v1/bot{TOKEN}/getMe HTTP/1.1"
+    assert TOKEN not in str(taken.headers)
+
+
+@pytest.mark.parametrize("status", [401, 403, 404])
+async def test_a_refusal_counts_whatever_comes_with_it(status: int) -> None:
+    for play in ([plain(ME, status=status)], [head(status, content_length="9"), HANG]):
+        assert await verdict(play) == Unknown()
+
+
+@pytest.mark.parametrize(
+    "play",
+    [
+        [plain(b"<html>", status=502)],
+        [plain(b"\xff\xfe")],
+        [plain({"ok": True})],
+        [plain({"result": {"username": 7}})],
+        [plain(b"", status=302, location="http://127.0.0.1:9/")],
+        [b"SSH-2.0-nothing\r\n\r\n", DROP],
+        [DROP],
+        [head(content_length="99") + b'{"result":', DROP],
+        [head(connection="close"), json.dumps(ME).encode() + b" " * ANSWER_BYTES_MAX, DROP],
+        [plain(json.dumps(ME).encode() + b" " * ANSWER_BYTES_MAX)],
+    ],
+)
+async def test_what_says_nothing_about_the_token_is_no_verdict(
+    play: Play, caplog: pytest.LogCaptureFixture
+) -> None:
+    caplog.set_level(logging.DEBUG)
+    assert await verdict(play) == Unasked()
+    assert TOKEN not in caplog.text
+
+
+async def test_a_server_that_hangs_is_not_waited_for_beyond_the_limit() -> None:
+    async with Server([[HANG]]) as server:
+        began = time.monotonic()
+        assert await asyncio.to_thread(check, TOKEN, server.url, SHORT_S) == Unasked()
+        assert SHORT_S <= time.monotonic() - began < 20
+
+
+@pytest.mark.parametrize("token", ["", "a b", "a\r\nhost: x", "\udc80", "ü"])
+async def test_a_token_of_any_letters_can_be_asked_about(token: str) -> None:
+    assert await verdict([plain({}, status=404)], token) in (Unknown(), Unasked())
+
+
+@pytest.mark.parametrize("base", ["", "no url", "ftp://x", "http://[bad", "http://a..b"])
+def test_an_address_that_leads_nowhere_is_not_asked(base: str) -> None:
+    assert check(TOKEN, base) == Unasked()
