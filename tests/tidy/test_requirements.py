@@ -1,5 +1,6 @@
 """The locked requirements: whole, current with pyproject.toml, told apart by their first line."""
 
+import ast
 import hashlib
 import re
 import tomllib
@@ -9,6 +10,14 @@ import pytest
 
 ROOT = Path(__file__).parents[2]
 ALONE = {"local", "dojo"}  # on top of the others, without what they say they need
+# What a package is imported as, where that is not its own name.
+IMPORTED_AS = {
+    "honcho-ai": "honcho",
+    "pillow": "PIL",
+    "python-telegram-bot": "telegram",
+    "pyyaml": "yaml",
+    "ruamel-yaml": "ruamel",
+}
 FILES = sorted((ROOT / "requirements").glob("*.txt"))
 
 
@@ -23,6 +32,18 @@ def declared(*extras: str) -> set[str]:
     needs = project["dependencies"] + [need for extra in extras for need in optional[extra]]
     names = (re.split(r"[\[<>=;~ ]", need)[0] for need in needs)
     return {re.sub(r"[-_.]+", "-", name).lower() for name in names} - {"hermes"}
+
+
+def imported() -> set[str]:
+    """The first part of every name that the program imports, wherever in a file."""
+    found: set[str] = set()
+    for file in (ROOT / "src").rglob("*.py"):
+        for node in ast.walk(ast.parse(file.read_text("utf-8"))):
+            if isinstance(node, ast.Import):
+                found |= {each.name.partition(".")[0] for each in node.names}
+            elif isinstance(node, ast.ImportFrom):
+                found.add((node.module or "").partition(".")[0])
+    return found
 
 
 @pytest.mark.parametrize("file", FILES, ids=lambda file: file.name)
@@ -53,6 +74,14 @@ def test_sup_07_what_is_installed_is_hashed_and_runs_no_code_of_its_own() -> Non
 )
 def test_every_declared_dependency_is_locked(name: str, extras: tuple[str, ...]) -> None:
     assert declared(*extras) - locked(ROOT / "requirements" / f"{name}.txt").keys() == set()
+
+
+def test_nothing_is_installed_that_the_program_does_not_import() -> None:
+    needs = declared("postgres", "telegram", "honcho", "prices", "pictures")
+    named = {need: IMPORTED_AS.get(need, need.replace("-", "_")) for need in needs}
+    found = imported()
+    assert {need for need, name in named.items() if name not in found} == set()
+    assert IMPORTED_AS.keys() - needs == set(), "these are no needs of ours any more"
 
 
 def test_all_sets_agree_on_versions() -> None:
