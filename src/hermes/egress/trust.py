@@ -6,6 +6,8 @@ import sys
 from pathlib import Path
 from typing import Final
 
+from hermes.egress.faults import Unsendable
+
 if sys.platform in ("darwin", "win32"):
     import truststore
 
@@ -18,10 +20,11 @@ BUNDLES: Final = (  # where systems keep the authorities they trust, if Python k
 
 
 def trusted() -> ssl.SSLContext:
-    """What the system trusts, unless SSL_CERT_FILE or SSL_CERT_DIR says otherwise."""
+    """What the system trusts, unless SSL_CERT_FILE or SSL_CERT_DIR says otherwise. Raises
+    Unsendable."""
     file, folder = os.environ.get("SSL_CERT_FILE"), os.environ.get("SSL_CERT_DIR")
     if file or folder:
-        context = ssl.create_default_context(cafile=file, capath=None if file else folder)
+        context = _named(file, folder)
     elif sys.platform in ("darwin", "win32"):
         context = truststore.SSLContext(ssl.PROTOCOL_TLS_CLIENT)
     else:
@@ -32,3 +35,11 @@ def trusted() -> ssl.SSLContext:
             context.load_verify_locations(bundle)
     context.set_alpn_protocols(["http/1.1"])
     return context
+
+
+def _named(file: str | None, folder: str | None) -> ssl.SSLContext:
+    try:
+        return ssl.create_default_context(cafile=file, capath=None if file else folder)
+    except OSError as wrong:  # also what is no certificate
+        named = f"SSL_CERT_FILE={file}" if file else f"SSL_CERT_DIR={folder}"
+        raise Unsendable(f"{named} has no certificates that can be read") from wrong

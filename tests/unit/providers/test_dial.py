@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 
 from hermes.core.errors import ProviderRefused, ProviderSilent
-from hermes.egress.faults import Unreachable
+from hermes.egress.faults import Unreachable, Unsendable
 from hermes.providers.build import build
 from hermes.providers.http import Client
 from hermes.providers.settings import ModelSettings
@@ -65,6 +65,19 @@ async def using(
 async def said(http: Client) -> bytes:
     async with asyncio.timeout(30), http.exchange("POST", "/x", b"{}") as response:
         return b"".join([piece async for piece in response])
+
+
+@pytest.mark.parametrize("text", [None, "no certificate"])
+async def test_authorities_that_cannot_be_read_are_named(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, text: str | None
+) -> None:
+    named = tmp_path / "bundle.pem"
+    if text is not None:
+        named.write_text(text, encoding="utf-8")
+    monkeypatch.setenv("SSL_CERT_FILE", str(named))
+    async with using("https://127.0.0.1:1") as http:
+        with pytest.raises(Unsendable, match=f"SSL_CERT_FILE={named}"):
+            await said(http)
 
 
 @pytest.mark.usefixtures("trusting")
