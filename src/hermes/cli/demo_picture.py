@@ -1,9 +1,9 @@
 """The demo as a picture: valid XML, readable on a light and on a dark ground. Pure."""
 
 from collections.abc import Iterator
-from html import escape
 
 from hermes.cli.demo_story import LANES, Beat, Lane, Story
+from hermes.views.rare import escaped
 
 FONT = "system-ui, -apple-system, 'Segoe UI', Roboto, 'DejaVu Sans', sans-serif"
 WIDTH, EDGE, LEFT, RIGHT = 960, 32, 118, 928
@@ -39,7 +39,7 @@ def picture(story: Story) -> str:
     size, view = f'width="{WIDTH}" height="{height}"', f'viewBox="0 0 {WIDTH} {height}"'
     lines = [
         f'<svg xmlns="http://www.w3.org/2000/svg" {size} {view} role="img">',
-        f"<title>{_text(TITLE)}</title>",
+        f"<title>{escaped(TITLE)}</title>",
         f"<style>text{{font-family:{FONT}}}{_rules(0)}",
         f"@media (prefers-color-scheme:dark){{{_rules(1)}}}</style>",
         f'<rect class="sheet" {size} rx="10"/>',
@@ -157,9 +157,4 @@ def _words(
     anchor: str = "start",
 ) -> str:
     place = f'x="{x:.1f}" y="{y:.1f}" dy=".35em" font-size="{size}" font-weight="{weight}"'
-    return f'<text class="{tone}" {place} text-anchor="{anchor}">{_text(text)}</text>'
-
-
-def _text(text: str) -> str:
-    """No character that XML forbids gets in."""
-    return escape("".join(c if c.isprintable() else " " for c in text))
+    return f'<text class="{tone}" {place} text-anchor="{anchor}">{escaped(text)}</text>'

@@ -1,7 +1,7 @@
 """Ask again, then ask another: retries with backoff, and a list of fallbacks."""
 
 import asyncio
-import random
+import os
 import time
 from collections.abc import Awaitable, Callable, Sequence
 from typing import Protocol
@@ -31,6 +31,11 @@ class Link(Protocol):
     async def aclose(self) -> None: ...
 
 
+def _chance() -> float:
+    """From 0 to 1, which is never reached."""
+    return int.from_bytes(os.urandom(6), "big") / 2**48
+
+
 class Chain:
     """A provider made of providers. It has the name of the first; an Answer says who gave it."""
 
@@ -40,7 +45,7 @@ class Chain:
         patience: Patience,
         *,
         sleep: Callable[[float], Awaitable[None]] = asyncio.sleep,
-        draw: Callable[[], float] = random.random,
+        draw: Callable[[], float] = _chance,
         clock: Callable[[], float] = time.monotonic,
     ) -> None:
         self._links = tuple(links)

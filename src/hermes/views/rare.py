@@ -36,6 +36,13 @@ def changes(before: Sequence[str], after: Sequence[str], names: tuple[str, str])
     return unified_diff(before, after, *names, lineterm="")
 
 
+def escaped(text: str) -> str:
+    """For XML and HTML; what may not be in it is a blank."""
+    from html import escape
+
+    return escape("".join(char if char.isprintable() else " " for char in text))
+
+
 def moment_of(date: str) -> float:
     """A date as HTTP and mail write it. Raises ValueError, TypeError or OverflowError."""
     from email.utils import parsedate_to_datetime

@@ -1,8 +1,7 @@
 """A sheet as SVG: text, valid XML, readable on a light and on a dark ground."""
 
-from html import escape
-
 from hermes.views.chart import Box, Sheet, Tone, Words
+from hermes.views.rare import escaped
 
 FONT = "system-ui, -apple-system, 'Segoe UI', Roboto, 'DejaVu Sans', sans-serif"
 LIGHT: dict[Tone, str] = {
@@ -34,7 +33,7 @@ def svg(sheet: Sheet) -> str:
     view = f'viewBox="0 0 {sheet.width} {sheet.height}"'
     lines = [
         f'<svg xmlns="http://www.w3.org/2000/svg" {size} {view} role="img">',
-        f"<title>{_text(sheet.title)}</title>",
+        f"<title>{escaped(sheet.title)}</title>",
         f"<style>{style}{dark}</style>",
         f'<rect class="sheet" {size}/>',
         *(_box(shape) if isinstance(shape, Box) else _words(shape) for shape in sheet.shapes),
@@ -50,16 +49,11 @@ def _rules(tones: dict[Tone, str]) -> str:
 def _box(box: Box) -> str:
     place = f'x="{box.x:.2f}" y="{box.y:.2f}" width="{box.width:.2f}" height="{box.height:.2f}"'
     rect = f'<rect class="{box.tone}" {place}'
-    return f"{rect}><title>{_text(box.about)}</title></rect>" if box.about else f"{rect}/>"
+    return f"{rect}><title>{escaped(box.about)}</title></rect>" if box.about else f"{rect}/>"
 
 
 def _words(words: Words) -> str:
     weight = ' font-weight="600"' if words.bold else ""
     place = f'x="{words.x:.2f}" y="{words.y:.2f}" dy=".35em" font-size="{words.size}"'
     anchor = f' text-anchor="{words.anchor}"' if words.anchor != "start" else ""
-    return f'<text class="{words.tone}" {place}{anchor}{weight}>{_text(words.text)}</text>'
-
-
-def _text(text: str) -> str:
-    """No character that XML forbids gets in."""
-    return escape("".join(c if c.isprintable() else " " for c in text))
+    return f'<text class="{words.tone}" {place}{anchor}{weight}>{escaped(words.text)}</text>'

@@ -8,7 +8,6 @@ import ctypes
 import os
 import platform
 import shutil
-import tempfile
 from collections.abc import Callable, Mapping, Sequence
 from functools import partial
 from pathlib import Path
@@ -27,6 +26,7 @@ from hermes.terminals.sandbox.limits import Caps, Cgroups, find_cgroups, limit_w
 from hermes.terminals.sandbox.places import places_of
 from hermes.terminals.sandbox.seccomp import TABLES
 from hermes.terminals.spawn import Answer, asked
+from hermes.views.rare import temporary_folder
 from hermes.views.sandbox import Box, Guard, Sandbox, Wish
 
 CREATE_RULESET, ASK_VERSION = 444, 1
@@ -181,8 +181,8 @@ def _tried(made: Callable[[Ground], Sandbox], ground: Ground, here: Machinery) -
     there yet says nothing about this machine: another folder stands in for it."""
     with contextlib.ExitStack() as after:
         if not ground.places.workspace.is_dir():
-            stand_in = after.enter_context(tempfile.TemporaryDirectory(prefix="hermes-"))
-            places = replace(ground.places, workspace=Path(stand_in).resolve())
+            stand_in = after.enter_context(temporary_folder())
+            places = replace(ground.places, workspace=stand_in.resolve())
             ground = replace(ground, places=places)
         try:
             box = made(ground).box(Wish(profile="read", call="trial", workdir="/usr"))
