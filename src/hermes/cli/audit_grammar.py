@@ -3,8 +3,9 @@
 from argparse import ArgumentParser
 
 from hermes.cli.command import Command, Shown
+from hermes.cli.options import json_option, limit_option
 
-LIMIT, LIMIT_MAX = 20, 100_000
+LIMIT_MAX = 100_000
 
 
 class Show(Shown):
@@ -14,31 +15,11 @@ class Show(Shown):
 
 
 def _show(parser: ArgumentParser) -> None:
-    parser.add_argument(
-        "-n",
-        "--limit",
-        type=_count,
-        default=LIMIT,
-        metavar="N",
-        help=f"how many entries, the latest ones (default: {LIMIT})",
-    )
+    limit_option(parser, "entries, the latest ones", LIMIT_MAX)
     parser.add_argument("--since", metavar="WHEN", help="30m, 12h, 7d, or a date: 2025-12-31")
     parser.add_argument("--session", metavar="NAME", help="only those of this session")
-    parser.add_argument("--json", action="store_true", help="print one JSON document")
+    json_option(parser)
 
-
-def _verify(parser: ArgumentParser) -> None:
-    parser.add_argument("--json", action="store_true", help="print one JSON document")
-
-
-def _count(text: str) -> int:
-    number = int(text)
-    if not 1 <= number <= LIMIT_MAX:
-        raise ValueError(text)
-    return number
-
-
-_count.__name__ = f"number from 1 to {LIMIT_MAX}"  # argparse says: invalid … value
 
 SHOW = Command(
     words=("audit", "show"),
@@ -56,7 +37,7 @@ VERIFY = Command(
     words=("audit", "verify"),
     summary="Check that nobody has changed that record",
     given=Shown,
-    arguments=_verify,
+    arguments=json_option,
     more="""Every entry is sealed over the one before it, with a key that no tool can read
 (audit.key). Where the record ends is noted in audit.heads; keep a copy of both
 files elsewhere. Exit status 1: something was changed, and it is said what.""",

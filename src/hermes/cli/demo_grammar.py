@@ -3,6 +3,7 @@
 from argparse import ArgumentParser
 
 from hermes.cli.command import Command, Shown
+from hermes.cli.options import json_option
 
 
 class Crash(Shown):
@@ -11,7 +12,7 @@ class Crash(Shown):
 
 def _crash(parser: ArgumentParser) -> None:
     parser.add_argument("--svg", metavar="FILE", help="draw the timeline into a file as well")
-    parser.add_argument("--json", action="store_true", help="print one JSON document")
+    json_option(parser)
 
 
 CRASH = Command(

@@ -3,6 +3,7 @@
 from argparse import ArgumentParser
 
 from hermes.cli.command import Command, Shown
+from hermes.cli.options import json_option
 
 
 class Doctor(Shown):
@@ -13,7 +14,7 @@ def _doctor(parser: ArgumentParser) -> None:
     parser.add_argument(
         "--no-calls", action="store_true", help="ask nobody: neither the model nor any platform"
     )
-    parser.add_argument("--json", action="store_true", help="print one JSON document")
+    json_option(parser)
 
 
 DOCTOR = Command(

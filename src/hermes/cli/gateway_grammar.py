@@ -3,6 +3,7 @@
 from argparse import ArgumentParser, Namespace
 
 from hermes.cli.command import Command, Nothing, Shown
+from hermes.cli.options import json_option
 from hermes.cli.setup_grammar import Channels, channel_options
 
 
@@ -20,10 +21,6 @@ def _nothing(_parser: ArgumentParser) -> None:
     """No arguments."""
 
 
-def _json(parser: ArgumentParser) -> None:
-    parser.add_argument("--json", action="store_true", help="print one JSON document")
-
-
 def _stop(parser: ArgumentParser) -> None:
     more = "do not wait for running turns; after 10 s more it is killed"
     parser.add_argument("--force", action="store_true", help=more)
@@ -35,7 +32,7 @@ def _send(parser: ArgumentParser) -> None:
         "text", nargs="*", default=[], help="what to say; - or nothing reads standard input"
     )
     parser.add_argument("--file", action="append", default=[], help="a file to send along")
-    _json(parser)
+    json_option(parser)
 
 
 RUN = Command(
@@ -68,7 +65,7 @@ STATUS = Command(
     words=("gateway", "status"),
     summary="Show what the gateway is doing",
     given=Shown,
-    arguments=_json,
+    arguments=json_option,
     more="The status is 0 when a gateway runs on this home, 1 when none does.",
 )
 SETUP = Command(

@@ -19,8 +19,8 @@ from hermes.cli import setup_grammar as setup
 from hermes.cli import skills_grammar as skills
 from hermes.cli import tools_grammar as tools
 from hermes.cli.command import Command, Nothing, Shown
+from hermes.cli.options import json_option, limit_option, number_to
 
-LIMIT, LIMIT_MAX = 20, 10_000
 DAYS, DAYS_MAX = 30, 3_660
 
 
@@ -88,10 +88,6 @@ class Restore(Namespace):
     force: bool
 
 
-def _json(parser: ArgumentParser) -> None:
-    parser.add_argument("--json", action="store_true", help="print one JSON document")
-
-
 def _chat(parser: ArgumentParser) -> None:
     parser.add_argument(
         "-q", "--query", metavar="TEXT", help="what to say; “-” reads it from standard input"
@@ -102,29 +98,18 @@ def _chat(parser: ArgumentParser) -> None:
     parser.add_argument(
         "--image", action="append", default=[], metavar="PATH", help="send a picture along"
     )
-    _json(parser)
-
-
-def _limit(parser: ArgumentParser, what: str) -> None:
-    parser.add_argument(
-        "-n",
-        "--limit",
-        type=_count,
-        default=LIMIT,
-        metavar="N",
-        help=f"how many {what} (default: {LIMIT})",
-    )
+    json_option(parser)
 
 
 def _sessions_list(parser: ArgumentParser) -> None:
-    _limit(parser, "sessions")
-    _json(parser)
+    limit_option(parser, "sessions")
+    json_option(parser)
 
 
 def _sessions_search(parser: ArgumentParser) -> None:
     parser.add_argument("words", nargs="+", metavar="WORD", help="all of them must occur")
-    _limit(parser, "places")
-    _json(parser)
+    limit_option(parser, "places")
+    json_option(parser)
 
 
 def _name(parser: ArgumentParser) -> None:
@@ -136,7 +121,7 @@ def _name(parser: ArgumentParser) -> None:
 def _sessions_show(parser: ArgumentParser) -> None:
     _name(parser)
     parser.add_argument("--full", action="store_true", help="results of tools in full")
-    _json(parser)
+    json_option(parser)
 
 
 def _sessions_export(parser: ArgumentParser) -> None:
@@ -155,7 +140,7 @@ def _sessions_export(parser: ArgumentParser) -> None:
 
 def _sessions_suspend(parser: ArgumentParser) -> None:
     _name(parser)
-    _json(parser)
+    json_option(parser)
 
 
 def _sessions_delete(parser: ArgumentParser) -> None:
@@ -165,18 +150,18 @@ def _sessions_delete(parser: ArgumentParser) -> None:
 
 def _turns_list(parser: ArgumentParser) -> None:
     parser.add_argument("--session", metavar="NAME", help="only those of this session")
-    _limit(parser, "turns")
-    _json(parser)
+    limit_option(parser, "turns")
+    json_option(parser)
 
 
 def _turns_show(parser: ArgumentParser) -> None:
     parser.add_argument("name", metavar="ID", help="a turn's id, or the beginning of one")
-    _json(parser)
+    json_option(parser)
 
 
 def _config_get(parser: ArgumentParser) -> None:
     parser.add_argument("key", metavar="KEY", help="say gateway.busy, or a whole section: gateway")
-    _json(parser)
+    json_option(parser)
 
 
 def _config_set(parser: ArgumentParser) -> None:
@@ -187,14 +172,14 @@ def _config_set(parser: ArgumentParser) -> None:
 def _insights(parser: ArgumentParser) -> None:
     parser.add_argument(
         "--days",
-        type=_days,
+        type=number_to(DAYS_MAX),
         default=DAYS,
         metavar="N",
         help=f"today and the days before it, so many in all (default: {DAYS})",
     )
     parser.add_argument("--svg", metavar="FILE", help="draw it into a file")
     parser.add_argument("--png", metavar="FILE", help="the same as PNG (needs hermes[pictures])")
-    _json(parser)
+    json_option(parser)
 
 
 def _backup(parser: ArgumentParser) -> None:
@@ -209,23 +194,6 @@ def _restore(parser: ArgumentParser) -> None:
     parser.add_argument("file", metavar="FILE", help="made by: hermes backup")
     parser.add_argument("--force", action="store_true", help="replace the database that is there")
 
-
-def _count(text: str) -> int:
-    number = int(text)
-    if not 1 <= number <= LIMIT_MAX:
-        raise ValueError(text)
-    return number
-
-
-def _days(text: str) -> int:
-    number = int(text)
-    if not 1 <= number <= DAYS_MAX:
-        raise ValueError(text)
-    return number
-
-
-_days.__name__ = f"number from 1 to {DAYS_MAX}"
-_count.__name__ = f"number from 1 to {LIMIT_MAX}"  # argparse says: invalid … value
 
 CHAT = Command(
     words=("chat",),
@@ -292,7 +260,7 @@ CONFIG_SHOW = Command(
     words=("config", "show"),
     summary="Print all settings and where each comes from",
     given=Shown,
-    arguments=_json,
+    arguments=json_option,
 )
 CONFIG_GET = Command(
     words=("config", "get"),
@@ -322,7 +290,7 @@ CONFIG_PATH = Command(
     words=("config", "path"),
     summary="Print where config.yaml is",
     given=Shown,
-    arguments=_json,
+    arguments=json_option,
 )
 INSIGHTS = Command(
     words=("insights",),

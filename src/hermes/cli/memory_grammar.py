@@ -3,8 +3,8 @@
 from argparse import ArgumentParser, Namespace
 
 from hermes.cli.command import Command, Shown
+from hermes.cli.options import json_option, limit_option
 
-LIMIT, LIMIT_MAX = 20, 10_000
 TARGETS = ("memory", "user", "person")
 
 
@@ -55,13 +55,9 @@ class Reject(Decide):
     """A no."""
 
 
-def _json(parser: ArgumentParser) -> None:
-    parser.add_argument("--json", action="store_true", help="print one JSON document")
-
-
 def _show(parser: ArgumentParser) -> None:
     parser.add_argument("--target", choices=TARGETS, help="only this file")
-    _json(parser)
+    json_option(parser)
 
 
 def _add(parser: ArgumentParser) -> None:
@@ -81,15 +77,14 @@ def _remove(parser: ArgumentParser) -> None:
 
 def _history(parser: ArgumentParser) -> None:
     parser.add_argument("--target", choices=TARGETS, help="only changes of this file")
-    help_ = f"how many versions (default: {LIMIT})"
-    parser.add_argument("-n", "--limit", type=_count, default=LIMIT, metavar="N", help=help_)
-    _json(parser)
+    limit_option(parser, "versions")
+    json_option(parser)
 
 
 def _diff(parser: ArgumentParser) -> None:
     help_ = "the number of a version (see: hermes memory history)"
     parser.add_argument("version", type=int, metavar="VERSION", help=help_)
-    _json(parser)
+    json_option(parser)
 
 
 def _undo(parser: ArgumentParser) -> None:
@@ -101,15 +96,6 @@ def _decide(parser: ArgumentParser) -> None:
     help_ = "its id (see: hermes memory proposals)"
     parser.add_argument("proposal", nargs="+", metavar="ID", help=help_)
 
-
-def _count(text: str) -> int:
-    number = int(text)
-    if not 1 <= number <= LIMIT_MAX:
-        raise ValueError(text)
-    return number
-
-
-_count.__name__ = f"number from 1 to {LIMIT_MAX}"  # argparse says: invalid … value
 
 SHOW = Command(
     words=("memory", "show"),
@@ -163,7 +149,7 @@ PROPOSALS = Command(
     words=("memory", "proposals"),
     summary="List changes that wait for your word",
     given=Proposals,
-    arguments=_json,
+    arguments=json_option,
 )
 APPROVE = Command(
     words=("memory", "approve"),

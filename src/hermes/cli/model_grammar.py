@@ -3,6 +3,7 @@
 from argparse import ArgumentParser, Namespace
 
 from hermes.cli.command import Command, Shown
+from hermes.cli.options import json_option
 
 
 class Choose(Namespace):
@@ -36,13 +37,9 @@ def _choose(parser: ArgumentParser) -> None:
     parser.add_argument("-y", "--yes", action="store_true", help="install what is missing, unasked")
 
 
-def _json(parser: ArgumentParser) -> None:
-    parser.add_argument("--json", action="store_true", help="print one JSON document")
-
-
 def _list(parser: ArgumentParser) -> None:
     parser.add_argument("--provider", metavar="NAME", help="of this one instead of the chosen one")
-    _json(parser)
+    json_option(parser)
 
 
 CHOOSE = Command(
@@ -69,12 +66,12 @@ SHOW = Command(
     words=("model", "show"),
     summary="Show who answers now",
     given=Shown,
-    arguments=_json,
+    arguments=json_option,
 )
 PROVIDERS = Command(
     words=("model", "providers"),
     summary="List the providers that are known by name",
     given=Shown,
-    arguments=_json,
+    arguments=json_option,
 )
 MODEL = (CHOOSE, LIST, SHOW, PROVIDERS)

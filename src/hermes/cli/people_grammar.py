@@ -3,6 +3,7 @@
 from argparse import ArgumentParser
 
 from hermes.cli.command import Command, Shown
+from hermes.cli.options import json_option
 
 
 class People(Shown):
@@ -50,10 +51,6 @@ class RevokeGrant(Shown):
     grant: str
 
 
-def _json(parser: ArgumentParser) -> None:
-    parser.add_argument("--json", action="store_true", help="print one JSON document")
-
-
 def _role(parser: ArgumentParser) -> None:
     parser.add_argument(
         "--role",
@@ -66,46 +63,46 @@ def _role(parser: ArgumentParser) -> None:
 def _invite(parser: ArgumentParser) -> None:
     _role(parser)
     parser.add_argument("--minutes", type=int, default=10, help="how long it is open (10)")
-    _json(parser)
+    json_option(parser)
 
 
 def _owner(parser: ArgumentParser) -> None:
     parser.add_argument("person", metavar="PLATFORM:ID", help="telegram:12345, say")
     parser.add_argument("--name", default="", help="for your eyes only")
-    _json(parser)
+    json_option(parser)
 
 
 def _admit(parser: ArgumentParser) -> None:
     parser.add_argument("request", metavar="REQUEST", help="its id, or the beginning of it")
     _role(parser)
-    _json(parser)
+    json_option(parser)
 
 
 def _dismiss(parser: ArgumentParser) -> None:
     parser.add_argument("request", metavar="REQUEST", help="its id, or the beginning of it")
-    _json(parser)
+    json_option(parser)
 
 
 def _revoke(parser: ArgumentParser) -> None:
     parser.add_argument("person", metavar="PLATFORM:ID", help="as hermes pairing list shows it")
-    _json(parser)
+    json_option(parser)
 
 
 def _questions(parser: ArgumentParser) -> None:
     parser.add_argument("--all", action="store_true", help="also those that are over")
-    _json(parser)
+    json_option(parser)
 
 
 def _answer(parser: ArgumentParser) -> None:
     parser.add_argument("id", metavar="ID", help="its id, or the beginning of it")
     parser.add_argument("answer", choices=("approve", "deny", "always"), help="your word")
     parser.add_argument("reason", nargs="*", default=[], help="why not; the model is told")
-    _json(parser)
+    json_option(parser)
 
 
 def _revoke_grant(parser: ArgumentParser) -> None:
     parser.add_argument("grant", metavar="GRANT", help="its id, or the beginning of it")
-    _json(parser)
+    json_option(parser)
 
 
 PAIRING = (
@@ -113,7 +110,7 @@ PAIRING = (
         words=("pairing", "list"),
         summary="Show who may talk to Hermes, and who asks to",
         given=People,
-        arguments=_json,
+        arguments=json_option,
         more="Who is named in config.yaml (allowed_users) is an owner, too, and is listed there.",
     ),
     Command(
@@ -166,7 +163,7 @@ APPROVALS = (
         words=("approvals", "grants"),
         summary="Show what you have allowed for good",
         given=Grants,
-        arguments=_json,
+        arguments=json_option,
     ),
     Command(
         words=("approvals", "revoke"),

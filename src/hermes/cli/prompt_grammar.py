@@ -3,6 +3,7 @@
 from argparse import ArgumentParser
 
 from hermes.cli.command import Command, Shown
+from hermes.cli.options import json_option
 
 PLATFORM = "local"
 
@@ -22,7 +23,7 @@ def _show(parser: ArgumentParser) -> None:
         metavar="NAME",
         help=f"as a new conversation there would get it (default: {PLATFORM})",
     )
-    parser.add_argument("--json", action="store_true", help="print one JSON document")
+    json_option(parser)
 
 
 SHOW = Command(

@@ -4,6 +4,7 @@ from argparse import ArgumentParser
 from collections.abc import Callable
 
 from hermes.cli.command import Command, Shown
+from hermes.cli.options import json_option
 
 
 class Given(Shown):
@@ -20,10 +21,6 @@ class Given(Shown):
     json: bool = False
 
 
-def _json(parser: ArgumentParser) -> None:
-    parser.add_argument("--json", action="store_true", help="print one JSON document")
-
-
 def _name(parser: ArgumentParser) -> None:
     parser.add_argument("name", help="the name of a skill")
 
@@ -31,13 +28,13 @@ def _name(parser: ArgumentParser) -> None:
 def _view(parser: ArgumentParser) -> None:
     _name(parser)
     parser.add_argument("file", nargs="?", default="", help="one of its files")
-    _json(parser)
+    json_option(parser)
 
 
 def _consent(parser: ArgumentParser) -> None:
     parser.add_argument("-y", "--yes", action="store_true", help="without a question; see --sha256")
     parser.add_argument("--sha256", default="", help="the digest that you have looked at")
-    _json(parser)
+    json_option(parser)
 
 
 def _install(parser: ArgumentParser) -> None:
@@ -58,7 +55,7 @@ def _create(parser: ArgumentParser) -> None:
 
 def _named(parser: ArgumentParser) -> None:
     parser.add_argument("name", help="a proposal's id, or the name of a skill")
-    _json(parser)
+    json_option(parser)
 
 
 def _decided(parser: ArgumentParser) -> None:
@@ -86,7 +83,7 @@ It is fetched into quarantine, scanned and shown. Nothing of it is used before
 you say yes to the digest of exactly these bytes."""
 
 SKILLS = (
-    _command("list", "List all skills", _json),
+    _command("list", "List all skills", json_option),
     _command("view", "Print a skill, or one of its files", _view),
     _command("create", "Begin a skill of your own", _create),
     _command("install", "Look at somebody else's skill, then use it", _install, INSTALLING),
@@ -94,7 +91,7 @@ SKILLS = (
     _command("remove", "Remove an installed skill, or one of the agent's", _name),
     _command("enable", "Use a disabled skill again", _name),
     _command("disable", "Do not use a skill any more", _name),
-    _command("proposals", "List what the agent would like to keep", _json),
+    _command("proposals", "List what the agent would like to keep", json_option),
     _command("diff", "Show a proposal, or the last change of a skill", _named),
     _command("approve", "Put a proposal in force", _decided),
     _command("reject", "Say no to a proposal", _decided),
@@ -102,7 +99,7 @@ SKILLS = (
     _command(
         "audit",
         "Check every digest and scan all skills again",
-        _json,
+        json_option,
         "The status is 1 when a skill was changed after it was approved.",
     ),
 )

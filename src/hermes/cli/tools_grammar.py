@@ -3,6 +3,7 @@
 from argparse import ArgumentParser, Namespace
 
 from hermes.cli.command import Command, Shown
+from hermes.cli.options import json_option
 
 
 class List(Shown):
@@ -18,7 +19,7 @@ def _list(parser: ArgumentParser) -> None:
     parser.add_argument(
         "--platform", default="local", metavar="NAME", help="as it is there (default: local)"
     )
-    parser.add_argument("--json", action="store_true", help="print one JSON document")
+    json_option(parser)
 
 
 def _switch(parser: ArgumentParser) -> None:

@@ -1,0 +1,32 @@
+"""Options that commands of several families have: said once, so they are the same everywhere."""
+
+from argparse import ArgumentParser
+from collections.abc import Callable
+
+LIMIT, LIMIT_MAX = 20, 10_000
+
+
+def json_option(parser: ArgumentParser) -> None:
+    parser.add_argument("--json", action="store_true", help="print one JSON document")
+
+
+def limit_option(parser: ArgumentParser, what: str, most: int = LIMIT_MAX) -> None:
+    parser.add_argument(
+        "-n",
+        "--limit",
+        type=number_to(most),
+        default=LIMIT,
+        metavar="N",
+        help=f"how many {what} (default: {LIMIT})",
+    )
+
+
+def number_to(most: int) -> Callable[[str], int]:
+    def number(text: str) -> int:
+        value = int(text)
+        if not 1 <= value <= most:
+            raise ValueError(text)
+        return value
+
+    number.__name__ = f"number from 1 to {most}"  # argparse says: invalid … value
+    return number
