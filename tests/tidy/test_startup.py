@@ -46,3 +46,8 @@ def test_version_loads_nothing_heavy_and_nothing_foreign() -> None:
     assert roots & HEAVY == set()
     assert roots - sys.stdlib_module_names == {"hermes"}
     assert {name for name in added if name.startswith("hermes")} == {"hermes"}
+
+
+def test_help_is_told_without_a_parser() -> None:
+    assert "argparse" not in imported("-m", "hermes", "--help")
+    assert "argparse" in imported("-m", "hermes", "chat", "--help")

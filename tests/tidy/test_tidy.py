@@ -30,6 +30,7 @@ LAZY_IMPORTS_IN = {
     "src/hermes/equipment.py",
     "src/hermes/platforms.py",
     "src/hermes/costs.py",
+    "src/hermes/cli/command.py",
     "src/hermes/cli/loaders.py",
     "src/hermes/cli/main.py",
     "src/hermes/skills/fetch.py",

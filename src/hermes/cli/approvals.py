@@ -1,7 +1,6 @@
 """hermes approvals …: what waits for the owner's word, and what was allowed for good."""
 
 import asyncio
-from argparse import Namespace
 from collections.abc import Callable, Sequence
 from typing import TypeVar
 
@@ -27,7 +26,7 @@ WORDS = {"approve": "/approve {}", "deny": "/deny {}", "always": "/approve {} al
 T = TypeVar("T")
 
 
-def run(given: Namespace, place: Place) -> int:
+def run(given: object, place: Place) -> int:
     """Any of these commands, told apart by what was given."""
     match given:
         case grammar.Questions():

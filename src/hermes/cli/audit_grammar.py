@@ -1,9 +1,12 @@
 """The words of `hermes audit …`: what they take, and what --help says."""
 
-from argparse import ArgumentParser
+from typing import TYPE_CHECKING
 
 from hermes.cli.command import Command, Shown
 from hermes.cli.options import json_option, limit_option
+
+if TYPE_CHECKING:
+    from argparse import ArgumentParser
 
 LIMIT_MAX = 100_000
 
@@ -14,7 +17,7 @@ class Show(Shown):
     session: str | None
 
 
-def _show(parser: ArgumentParser) -> None:
+def _show(parser: "ArgumentParser") -> None:
     limit_option(parser, "entries, the latest ones", LIMIT_MAX)
     parser.add_argument("--since", metavar="WHEN", help="30m, 12h, 7d, or a date: 2025-12-31")
     parser.add_argument("--session", metavar="NAME", help="only those of this session")

@@ -1,16 +1,17 @@
 """What a command of the command line is made of. Nothing heavy is loaded here."""
 
-from argparse import ArgumentParser, Namespace, RawDescriptionHelpFormatter
 from collections.abc import Callable
-from typing import Generic, NoReturn, TypeVar
+from typing import TYPE_CHECKING, Generic, TypeVar
 
-from hermes.cli.errors import Usage
+if TYPE_CHECKING:
+    from argparse import ArgumentParser
 
-G_co = TypeVar("G_co", bound=Namespace, covariant=True)
+G_co = TypeVar("G_co", covariant=True)
 
 
 class Command(Generic[G_co]):
-    """One command. `given` is the typed form of what was written behind its words.
+    """One command. `given` is the typed form of what was written behind its words; `arguments`
+    says what may be written there, and is None where nothing may.
 
     No dataclass: importing those alone would double the time that --help takes.
     """
@@ -21,7 +22,7 @@ class Command(Generic[G_co]):
         words: tuple[str, ...],
         summary: str,
         given: Callable[[], G_co],
-        arguments: Callable[[ArgumentParser], object],
+        arguments: Callable[["ArgumentParser"], object] | None = None,
         more: str = "",
     ) -> None:
         self.words = words
@@ -34,29 +35,26 @@ class Command(Generic[G_co]):
     def name(self) -> str:
         return " ".join(self.words)
 
-    def parser(self) -> ArgumentParser:
-        parser = _Parser(
-            prog=f"hermes {self.name}".rstrip(),
-            description=self.summary + ".",
-            epilog=self.more or None,
-            formatter_class=RawDescriptionHelpFormatter,
-            allow_abbrev=False,
-        )
-        self.arguments(parser)
+    def parser(self) -> "ArgumentParser":
+        # Imported here: argparse weighs more than all our words, and many a call needs none of it.
+        from hermes.cli.parser import Parser
+
+        parser = Parser(name=self.name, summary=self.summary, more=self.more)
+        if self.arguments is not None:
+            self.arguments(parser)
         return parser
 
     def parse(self, words: list[str]) -> G_co:
-        return self.parser().parse_args(words, self.given())
+        """Raises Usage; --help is answered by SystemExit."""
+        given = self.given()
+        if words or self.arguments is not None:
+            self.parser().parse_args(words, given)
+        return given
 
 
-class _Parser(ArgumentParser):
-    def error(self, message: str) -> NoReturn:
-        raise Usage(f"{message}. See: {self.prog} --help")
-
-
-class Nothing(Namespace):
+class Nothing:
     """A command without arguments."""
 
 
-class Shown(Namespace):
+class Shown:
     json: bool

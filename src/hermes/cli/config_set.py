@@ -23,21 +23,25 @@ _PLAIN = re.compile(r"[a-z0-9_]+(\.[a-z0-9_]+)*")
 
 
 def run(given: grammar.Assignment, place: Place) -> int:
-    key = given.key
+    return assign(place, given.key, given.value)
+
+
+def assign(place: Place, key: str, value: str) -> int:
+    """Raises Usage and Misconfigured. A value of “-” is asked for, so that no one sees it."""
     if _NAME.fullmatch(key):
-        return _keep_secret(place, key, _value(given, place, hide=True))
+        return _keep_secret(place, key, _value(place, key, value, hide=True))
     path = tuple(key.split("."))
     type_ = type_at(path)
     if type_ is None or not all(path):
         raise unknown(path)
     if (isinstance(type_, type) and issubclass(type_, Section)) or key == "platforms":
         raise Usage(f"{key} is a whole section. Set one of its keys, or run: hermes config edit")
-    value = value_at(path, _value(given, place, hide=is_secret(path)))
-    _check(place, path, value)
-    if is_secret(path[-1:]) and isinstance(value, str) and _PLAIN.fullmatch(key):
-        return _keep_apart(place, path, value)
+    parsed = value_at(path, _value(place, key, value, hide=is_secret(path)))
+    _check(place, path, parsed)
+    if is_secret(path[-1:]) and isinstance(parsed, str) and _PLAIN.fullmatch(key):
+        return _keep_apart(place, path, parsed)
     prepare(place.home)
-    save_setting(place.home / CONFIG, path, value)
+    save_setting(place.home / CONFIG, path, parsed)
     _record(place)
     _said(place, key, place.home / CONFIG)
     _warn_when_overridden(place, path)
@@ -78,15 +82,15 @@ def _record(place: Place) -> None:
         place.console.tell(f"The audit log will hear of it at the next start: {failed}")
 
 
-def _value(given: grammar.Assignment, place: Place, *, hide: bool) -> str:
-    if given.value != "-":
-        return given.value
+def _value(place: Place, key: str, value: str, *, hide: bool) -> str:
+    if value != "-":
+        return value
     stdin = place.console.stdin
     if not stdin.isatty():
         return stdin.readline().rstrip("\r\n")
     if hide:
-        return getpass.getpass(f"{given.key}: ")
-    place.console.stderr.write(f"{given.key}: ")
+        return getpass.getpass(f"{key}: ")
+    place.console.stderr.write(f"{key}: ")
     place.console.stderr.flush()
     return stdin.readline().rstrip("\n")
 

@@ -1,16 +1,19 @@
 """The words of `hermes demo …`: what they take, and what --help says."""
 
-from argparse import ArgumentParser
+from typing import TYPE_CHECKING
 
 from hermes.cli.command import Command, Shown
 from hermes.cli.options import json_option
+
+if TYPE_CHECKING:
+    from argparse import ArgumentParser
 
 
 class Crash(Shown):
     svg: str | None
 
 
-def _crash(parser: ArgumentParser) -> None:
+def _crash(parser: "ArgumentParser") -> None:
     parser.add_argument("--svg", metavar="FILE", help="draw the timeline into a file as well")
     json_option(parser)
 

@@ -1,16 +1,19 @@
 """The words of `hermes doctor`: what it takes, and what --help says."""
 
-from argparse import ArgumentParser
+from typing import TYPE_CHECKING
 
 from hermes.cli.command import Command, Shown
 from hermes.cli.options import json_option
+
+if TYPE_CHECKING:
+    from argparse import ArgumentParser
 
 
 class Doctor(Shown):
     no_calls: bool
 
 
-def _doctor(parser: ArgumentParser) -> None:
+def _doctor(parser: "ArgumentParser") -> None:
     parser.add_argument(
         "--no-calls", action="store_true", help="ask nobody: neither the model nor any platform"
     )

@@ -1,13 +1,16 @@
 """The words of `hermes gateway …` and `hermes send`: what they take, and what --help says."""
 
-from argparse import ArgumentParser, Namespace
+from typing import TYPE_CHECKING
 
 from hermes.cli.command import Command, Nothing, Shown
 from hermes.cli.options import json_option
 from hermes.cli.setup_grammar import Channels, channel_options
 
+if TYPE_CHECKING:
+    from argparse import ArgumentParser
 
-class Stop(Namespace):
+
+class Stop:
     force: bool
 
 
@@ -17,16 +20,12 @@ class Send(Shown):
     file: list[str]
 
 
-def _nothing(_parser: ArgumentParser) -> None:
-    """No arguments."""
-
-
-def _stop(parser: ArgumentParser) -> None:
+def _stop(parser: "ArgumentParser") -> None:
     more = "do not wait for running turns; after 10 s more it is killed"
     parser.add_argument("--force", action="store_true", help=more)
 
 
-def _send(parser: ArgumentParser) -> None:
+def _send(parser: "ArgumentParser") -> None:
     parser.add_argument("target", help="home, PLATFORM, PLATFORM:CHAT[:THREAD] or PLATFORM:NAME")
     parser.add_argument(
         "text", nargs="*", default=[], help="what to say; - or nothing reads standard input"
@@ -39,7 +38,6 @@ RUN = Command(
     words=("gateway", "run"),
     summary="Run the gateway here, until Ctrl+C",
     given=Nothing,
-    arguments=_nothing,
     more="""SIGTERM lets running turns end and stops; SIGUSR1 does the same and starts anew;
 SIGUSR2 writes what every task is doing into the log.""",
 )
@@ -47,7 +45,6 @@ START = Command(
     words=("gateway", "start"),
     summary="Start the gateway in the background",
     given=Nothing,
-    arguments=_nothing,
 )
 STOP = Command(
     words=("gateway", "stop"),
@@ -59,7 +56,6 @@ RESTART = Command(
     words=("gateway", "restart"),
     summary="Let running turns end, then start the gateway anew",
     given=Nothing,
-    arguments=_nothing,
 )
 STATUS = Command(
     words=("gateway", "status"),
@@ -79,13 +75,11 @@ INSTALL = Command(
     words=("gateway", "install"),
     summary="Start the gateway with the machine (systemd or launchd)",
     given=Nothing,
-    arguments=_nothing,
 )
 UNINSTALL = Command(
     words=("gateway", "uninstall"),
     summary="Undo install",
     given=Nothing,
-    arguments=_nothing,
 )
 SEND = Command(
     words=("send",),

@@ -3,8 +3,8 @@
 Nothing is run and nothing heavy is loaded here, so that a question about usage is answered at once.
 """
 
-from argparse import ArgumentParser, Namespace
 from collections.abc import Mapping
+from typing import TYPE_CHECKING
 
 from hermes.cli import audit_grammar as audit
 from hermes.cli import demo_grammar as demo
@@ -20,6 +20,9 @@ from hermes.cli import skills_grammar as skills
 from hermes.cli import tools_grammar as tools
 from hermes.cli.command import Command, Nothing, Shown
 from hermes.cli.options import json_option, limit_option, number_to
+
+if TYPE_CHECKING:
+    from argparse import ArgumentParser
 
 DAYS, DAYS_MAX = 30, 3_660
 
@@ -50,14 +53,14 @@ class Search(Listing):
     words: list[str]
 
 
-class Export(Namespace):
+class Export:
     name: str
     format: str
     events: bool
     output: str | None
 
 
-class Delete(Namespace):
+class Delete:
     name: str
     yes: bool
 
@@ -66,7 +69,7 @@ class Key(Shown):
     key: str
 
 
-class Assignment(Namespace):
+class Assignment:
     key: str
     value: str
 
@@ -77,18 +80,18 @@ class Insights(Shown):
     png: str | None
 
 
-class Backup(Namespace):
+class Backup:
     file: str | None
     with_secrets: bool
     force: bool
 
 
-class Restore(Namespace):
+class Restore:
     file: str
     force: bool
 
 
-def _chat(parser: ArgumentParser) -> None:
+def _chat(parser: "ArgumentParser") -> None:
     parser.add_argument(
         "-q", "--query", metavar="TEXT", help="what to say; “-” reads it from standard input"
     )
@@ -101,30 +104,30 @@ def _chat(parser: ArgumentParser) -> None:
     json_option(parser)
 
 
-def _sessions_list(parser: ArgumentParser) -> None:
+def _sessions_list(parser: "ArgumentParser") -> None:
     limit_option(parser, "sessions")
     json_option(parser)
 
 
-def _sessions_search(parser: ArgumentParser) -> None:
+def _sessions_search(parser: "ArgumentParser") -> None:
     parser.add_argument("words", nargs="+", metavar="WORD", help="all of them must occur")
     limit_option(parser, "places")
     json_option(parser)
 
 
-def _name(parser: ArgumentParser) -> None:
+def _name(parser: "ArgumentParser") -> None:
     parser.add_argument(
         "name", metavar="NAME", help="name, key or id of a session (see: hermes sessions list)"
     )
 
 
-def _sessions_show(parser: ArgumentParser) -> None:
+def _sessions_show(parser: "ArgumentParser") -> None:
     _name(parser)
     parser.add_argument("--full", action="store_true", help="results of tools in full")
     json_option(parser)
 
 
-def _sessions_export(parser: ArgumentParser) -> None:
+def _sessions_export(parser: "ArgumentParser") -> None:
     _name(parser)
     parser.add_argument(
         "--format",
@@ -138,38 +141,38 @@ def _sessions_export(parser: ArgumentParser) -> None:
     parser.add_argument("-o", "--output", metavar="FILE", help="into a file that only you can read")
 
 
-def _sessions_suspend(parser: ArgumentParser) -> None:
+def _sessions_suspend(parser: "ArgumentParser") -> None:
     _name(parser)
     json_option(parser)
 
 
-def _sessions_delete(parser: ArgumentParser) -> None:
+def _sessions_delete(parser: "ArgumentParser") -> None:
     _name(parser)
     parser.add_argument("-y", "--yes", action="store_true", help="do not ask first")
 
 
-def _turns_list(parser: ArgumentParser) -> None:
+def _turns_list(parser: "ArgumentParser") -> None:
     parser.add_argument("--session", metavar="NAME", help="only those of this session")
     limit_option(parser, "turns")
     json_option(parser)
 
 
-def _turns_show(parser: ArgumentParser) -> None:
+def _turns_show(parser: "ArgumentParser") -> None:
     parser.add_argument("name", metavar="ID", help="a turn's id, or the beginning of one")
     json_option(parser)
 
 
-def _config_get(parser: ArgumentParser) -> None:
+def _config_get(parser: "ArgumentParser") -> None:
     parser.add_argument("key", metavar="KEY", help="say gateway.busy, or a whole section: gateway")
     json_option(parser)
 
 
-def _config_set(parser: ArgumentParser) -> None:
+def _config_set(parser: "ArgumentParser") -> None:
     parser.add_argument("key", metavar="KEY", help="say gateway.busy, or NAME of a secret for .env")
     parser.add_argument("value", metavar="VALUE", help="“-” asks for it, so that no one sees it")
 
 
-def _insights(parser: ArgumentParser) -> None:
+def _insights(parser: "ArgumentParser") -> None:
     parser.add_argument(
         "--days",
         type=number_to(DAYS_MAX),
@@ -182,7 +185,7 @@ def _insights(parser: ArgumentParser) -> None:
     json_option(parser)
 
 
-def _backup(parser: ArgumentParser) -> None:
+def _backup(parser: "ArgumentParser") -> None:
     parser.add_argument(
         "file", nargs="?", metavar="FILE", help="default: a new name in this folder"
     )
@@ -190,7 +193,7 @@ def _backup(parser: ArgumentParser) -> None:
     parser.add_argument("--force", action="store_true", help="replace FILE if it exists")
 
 
-def _restore(parser: ArgumentParser) -> None:
+def _restore(parser: "ArgumentParser") -> None:
     parser.add_argument("file", metavar="FILE", help="made by: hermes backup")
     parser.add_argument("--force", action="store_true", help="replace the database that is there")
 
@@ -284,7 +287,6 @@ CONFIG_EDIT = Command(
     words=("config", "edit"),
     summary="Open config.yaml in your editor, then check it",
     given=Nothing,
-    arguments=lambda _parser: None,
 )
 CONFIG_PATH = Command(
     words=("config", "path"),
@@ -311,7 +313,7 @@ RESTORE = Command(
     arguments=_restore,
 )
 # In the order of --help, under their headings there.
-HEADINGS: Mapping[str, tuple[Command[Namespace], ...]] = {
+HEADINGS: Mapping[str, tuple[Command[object], ...]] = {
     "Talk": (CHAT, gateway.SEND),
     "Set up": (setup.SETUP, *model.MODEL, *tools.TOOLS),
     "Gateway": gateway.GATEWAY,

@@ -1,6 +1,5 @@
 """What each command needs, loaded when it is called and not before."""
 
-from argparse import Namespace
 from collections.abc import Callable
 from typing import TYPE_CHECKING
 
@@ -227,13 +226,13 @@ def prompt_show() -> Callable[[prompt_grammar.Prompt, "Place"], int]:
     return lambda given, place: run_show(given, place, prompt_parts)
 
 
-def approvals() -> Callable[[Namespace, "Place"], int]:
+def approvals() -> Callable[[object, "Place"], int]:
     from hermes.cli.approvals import run
 
     return run
 
 
-def pairing() -> Callable[[Namespace, "Place"], int]:
+def pairing() -> Callable[[object, "Place"], int]:
     from hermes.cli.pairing import run
 
     return run
@@ -258,7 +257,7 @@ def audit_verify() -> Callable[[Shown, "Place"], int]:
     return run_verify
 
 
-def memory() -> Callable[[Namespace, "Place"], int]:
+def memory() -> Callable[[object, "Place"], int]:
     from hermes.cli.memory import run
     from hermes.equipment import memories_of
 

@@ -4,7 +4,6 @@ import gc
 import os
 import sys
 import time
-from argparse import Namespace
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from io import TextIOWrapper
 from types import TracebackType
@@ -36,7 +35,7 @@ from hermes.core.errors import HermesError
 if TYPE_CHECKING:
     from hermes.cli.place import Place
 
-G = TypeVar("G", bound=Namespace)
+G = TypeVar("G")
 Run = Callable[[list[str]], int]
 STDIN_CHARS_MAX = 1_000_000
 HELP = ("-h", "--help")

@@ -1,6 +1,5 @@
 """hermes memory …: what is kept between conversations, every change of it, and what waits."""
 
-from argparse import Namespace
 from collections.abc import Callable, Mapping
 from pathlib import Path
 
@@ -35,7 +34,7 @@ NO_PROPOSALS = "No proposal waits"
 GREEN, RED, PLAIN = "\x1b[32m", "\x1b[31m", "\x1b[0m"
 
 
-def run(given: Namespace, place: Place, opened: Callable[[Path, Settings], Memories]) -> int:
+def run(given: object, place: Place, opened: Callable[[Path, Settings], Memories]) -> int:
     """Any of these commands, told apart by what was given."""
     memories = opened(place.home, place.settings())
     match given:

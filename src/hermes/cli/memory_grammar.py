@@ -1,9 +1,12 @@
 """The words of `hermes memory …`: what they take, and what --help says of them."""
 
-from argparse import ArgumentParser, Namespace
+from typing import TYPE_CHECKING
 
 from hermes.cli.command import Command, Shown
 from hermes.cli.options import json_option, limit_option
+
+if TYPE_CHECKING:
+    from argparse import ArgumentParser
 
 TARGETS = ("memory", "user", "person")
 
@@ -12,17 +15,17 @@ class Show(Shown):
     target: str | None
 
 
-class Add(Namespace):
+class Add:
     text: list[str]
     target: str
 
 
-class Replace(Namespace):
+class Replace:
     entry: str
     text: list[str]
 
 
-class Remove(Namespace):
+class Remove:
     entry: list[str]
 
 
@@ -35,7 +38,7 @@ class Diff(Shown):
     version: int
 
 
-class Undo(Namespace):
+class Undo:
     version: int | None
 
 
@@ -43,7 +46,7 @@ class Proposals(Shown):
     """Nothing more."""
 
 
-class Decide(Namespace):
+class Decide:
     proposal: list[str]
 
 
@@ -55,44 +58,44 @@ class Reject(Decide):
     """A no."""
 
 
-def _show(parser: ArgumentParser) -> None:
+def _show(parser: "ArgumentParser") -> None:
     parser.add_argument("--target", choices=TARGETS, help="only this file")
     json_option(parser)
 
 
-def _add(parser: ArgumentParser) -> None:
+def _add(parser: "ArgumentParser") -> None:
     parser.add_argument("text", nargs="+", metavar="TEXT", help="one fact, in a sentence or two")
     parser.add_argument("--target", choices=TARGETS, default="memory", help="default: memory")
 
 
-def _replace(parser: ArgumentParser) -> None:
+def _replace(parser: "ArgumentParser") -> None:
     parser.add_argument("entry", metavar="ENTRY", help="its id, or words that are only in it")
     parser.add_argument("text", nargs="+", metavar="TEXT", help="what it says from now on")
 
 
-def _remove(parser: ArgumentParser) -> None:
+def _remove(parser: "ArgumentParser") -> None:
     help_ = "its id, or words that are only in it"
     parser.add_argument("entry", nargs="+", metavar="ENTRY", help=help_)
 
 
-def _history(parser: ArgumentParser) -> None:
+def _history(parser: "ArgumentParser") -> None:
     parser.add_argument("--target", choices=TARGETS, help="only changes of this file")
     limit_option(parser, "versions")
     json_option(parser)
 
 
-def _diff(parser: ArgumentParser) -> None:
+def _diff(parser: "ArgumentParser") -> None:
     help_ = "the number of a version (see: hermes memory history)"
     parser.add_argument("version", type=int, metavar="VERSION", help=help_)
     json_option(parser)
 
 
-def _undo(parser: ArgumentParser) -> None:
+def _undo(parser: "ArgumentParser") -> None:
     help_ = "which one; default: the latest that has not been taken back"
     parser.add_argument("version", type=int, nargs="?", metavar="VERSION", help=help_)
 
 
-def _decide(parser: ArgumentParser) -> None:
+def _decide(parser: "ArgumentParser") -> None:
     help_ = "its id (see: hermes memory proposals)"
     parser.add_argument("proposal", nargs="+", metavar="ID", help=help_)
 

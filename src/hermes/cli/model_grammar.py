@@ -1,12 +1,15 @@
 """The words of `hermes model …`: what they take, and what --help says."""
 
-from argparse import ArgumentParser, Namespace
+from typing import TYPE_CHECKING
 
 from hermes.cli.command import Command, Shown
 from hermes.cli.options import json_option
 
+if TYPE_CHECKING:
+    from argparse import ArgumentParser
 
-class Choose(Namespace):
+
+class Choose:
     provider: str | None
     model: str | None
     base_url: str | None
@@ -20,7 +23,7 @@ class List(Shown):
     provider: str | None
 
 
-def model_options(parser: ArgumentParser) -> None:
+def model_options(parser: "ArgumentParser") -> None:
     """Also those of `hermes setup`."""
     parser.add_argument("--provider", metavar="NAME", help="who serves it: openrouter, custom, …")
     parser.add_argument("--model", metavar="NAME", help="the model's name there")
@@ -32,12 +35,12 @@ def model_options(parser: ArgumentParser) -> None:
     parser.add_argument("--no-test", action="store_true", help="ask nothing before it is kept")
 
 
-def _choose(parser: ArgumentParser) -> None:
+def _choose(parser: "ArgumentParser") -> None:
     model_options(parser)
     parser.add_argument("-y", "--yes", action="store_true", help="install what is missing, unasked")
 
 
-def _list(parser: ArgumentParser) -> None:
+def _list(parser: "ArgumentParser") -> None:
     parser.add_argument("--provider", metavar="NAME", help="of this one instead of the chosen one")
     json_option(parser)
 

@@ -1,16 +1,19 @@
 """Options that commands of several families have: said once, so they are the same everywhere."""
 
-from argparse import ArgumentParser
 from collections.abc import Callable
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from argparse import ArgumentParser
 
 LIMIT, LIMIT_MAX = 20, 10_000
 
 
-def json_option(parser: ArgumentParser) -> None:
+def json_option(parser: "ArgumentParser") -> None:
     parser.add_argument("--json", action="store_true", help="print one JSON document")
 
 
-def limit_option(parser: ArgumentParser, what: str, most: int = LIMIT_MAX) -> None:
+def limit_option(parser: "ArgumentParser", what: str, most: int = LIMIT_MAX) -> None:
     parser.add_argument(
         "-n",
         "--limit",

@@ -2,7 +2,6 @@
 
 import asyncio
 import os
-from argparse import Namespace
 from collections.abc import Mapping, Sequence
 from contextlib import AbstractAsyncContextManager
 
@@ -26,7 +25,7 @@ ROLES = {"paired": Role.PAIRED, "owner": Role.OWNER}
 MINUTES_MAX = 7 * 24 * 60
 
 
-def run(given: Namespace, place: Place) -> int:
+def run(given: object, place: Place) -> int:
     """Any of these commands, told apart by what was given."""
     match given:
         case grammar.People():

@@ -1,9 +1,12 @@
 """The words of `hermes pairing …` and `hermes approvals …`: what they take, what --help says."""
 
-from argparse import ArgumentParser
+from typing import TYPE_CHECKING
 
 from hermes.cli.command import Command, Shown
 from hermes.cli.options import json_option
+
+if TYPE_CHECKING:
+    from argparse import ArgumentParser
 
 
 class People(Shown):
@@ -51,7 +54,7 @@ class RevokeGrant(Shown):
     grant: str
 
 
-def _role(parser: ArgumentParser) -> None:
+def _role(parser: "ArgumentParser") -> None:
     parser.add_argument(
         "--role",
         choices=("paired", "owner"),
@@ -60,47 +63,47 @@ def _role(parser: ArgumentParser) -> None:
     )
 
 
-def _invite(parser: ArgumentParser) -> None:
+def _invite(parser: "ArgumentParser") -> None:
     _role(parser)
     parser.add_argument("--minutes", type=int, default=10, help="how long it is open (10)")
     json_option(parser)
 
 
-def _owner(parser: ArgumentParser) -> None:
+def _owner(parser: "ArgumentParser") -> None:
     parser.add_argument("person", metavar="PLATFORM:ID", help="telegram:12345, say")
     parser.add_argument("--name", default="", help="for your eyes only")
     json_option(parser)
 
 
-def _admit(parser: ArgumentParser) -> None:
+def _admit(parser: "ArgumentParser") -> None:
     parser.add_argument("request", metavar="REQUEST", help="its id, or the beginning of it")
     _role(parser)
     json_option(parser)
 
 
-def _dismiss(parser: ArgumentParser) -> None:
+def _dismiss(parser: "ArgumentParser") -> None:
     parser.add_argument("request", metavar="REQUEST", help="its id, or the beginning of it")
     json_option(parser)
 
 
-def _revoke(parser: ArgumentParser) -> None:
+def _revoke(parser: "ArgumentParser") -> None:
     parser.add_argument("person", metavar="PLATFORM:ID", help="as hermes pairing list shows it")
     json_option(parser)
 
 
-def _questions(parser: ArgumentParser) -> None:
+def _questions(parser: "ArgumentParser") -> None:
     parser.add_argument("--all", action="store_true", help="also those that are over")
     json_option(parser)
 
 
-def _answer(parser: ArgumentParser) -> None:
+def _answer(parser: "ArgumentParser") -> None:
     parser.add_argument("id", metavar="ID", help="its id, or the beginning of it")
     parser.add_argument("answer", choices=("approve", "deny", "always"), help="your word")
     parser.add_argument("reason", nargs="*", default=[], help="why not; the model is told")
     json_option(parser)
 
 
-def _revoke_grant(parser: ArgumentParser) -> None:
+def _revoke_grant(parser: "ArgumentParser") -> None:
     parser.add_argument("grant", metavar="GRANT", help="its id, or the beginning of it")
     json_option(parser)
 

@@ -1,15 +1,18 @@
 """The words of `hermes policy …`: what they take, and what --help says."""
 
-from argparse import ArgumentParser
+from typing import TYPE_CHECKING
 
 from hermes.cli.command import Command, Shown
+
+if TYPE_CHECKING:
+    from argparse import ArgumentParser
 
 
 class Check(Shown):
     commands: list[str]
 
 
-def _check(parser: ArgumentParser) -> None:
+def _check(parser: "ArgumentParser") -> None:
     parser.add_argument(
         "commands", nargs="*", default=[], metavar="COMMAND", help="a shell command, in quotes"
     )

@@ -1,9 +1,12 @@
 """The words of `hermes prompt …`: what they take, and what --help says."""
 
-from argparse import ArgumentParser
+from typing import TYPE_CHECKING
 
 from hermes.cli.command import Command, Shown
 from hermes.cli.options import json_option
+
+if TYPE_CHECKING:
+    from argparse import ArgumentParser
 
 PLATFORM = "local"
 
@@ -13,7 +16,7 @@ class Prompt(Shown):
     platform: str
 
 
-def _show(parser: ArgumentParser) -> None:
+def _show(parser: "ArgumentParser") -> None:
     parser.add_argument(
         "--session", metavar="NAME", help="the one that was kept for this session's conversation"
     )

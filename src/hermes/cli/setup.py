@@ -2,7 +2,7 @@
 
 from dataclasses import dataclass, replace
 
-from hermes.cli import config_set, grammar, model, model_local
+from hermes.cli import config_set, model, model_local
 from hermes.cli.errors import DONE, FAILED, Usage
 from hermes.cli.place import Place
 from hermes.cli.service.probe import standing
@@ -121,7 +121,7 @@ class Wizard:
         self.place.console.say("\nTalk to it: hermes\nCheck it:   hermes doctor")
 
     def _set(self, key: str, value: str) -> None:
-        config_set.run(grammar.Assignment(key=key, value=value), self.place)
+        config_set.assign(self.place, key, value)
 
     def _settings(self) -> Settings:
         settings, problems = survey(self.place.home, self.place.environ)

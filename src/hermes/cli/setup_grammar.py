@@ -1,12 +1,15 @@
 """The words of `hermes setup` and `hermes gateway setup`: every answer is also an option."""
 
-from argparse import ArgumentParser, Namespace
+from typing import TYPE_CHECKING
 
 from hermes.cli.command import Command
 from hermes.cli.model_grammar import Choose, model_options
 
+if TYPE_CHECKING:
+    from argparse import ArgumentParser
 
-class Channels(Namespace):
+
+class Channels:
     """What both ask about channels and the service."""
 
     api: str | None
@@ -27,7 +30,7 @@ class Setup(Channels, Choose):
 ON_OFF = ("on", "off")
 
 
-def channel_options(parser: ArgumentParser) -> None:
+def channel_options(parser: "ArgumentParser") -> None:
     parser.add_argument("--api", choices=ON_OFF, help="HTTP as OpenAI's clients speak it")
     parser.add_argument("--api-port", type=int, metavar="N", help="where it listens")
     parser.add_argument("--telegram", choices=ON_OFF, help="a Telegram bot")
@@ -45,7 +48,7 @@ def channel_options(parser: ArgumentParser) -> None:
     )
 
 
-def _setup(parser: ArgumentParser) -> None:
+def _setup(parser: "ArgumentParser") -> None:
     model_options(parser)
     parser.add_argument("--skip-model", action="store_true", help="leave the model as it is")
     parser.add_argument("--workdir", metavar="FOLDER", help="where commands run")

@@ -1,10 +1,13 @@
 """The words of `hermes skills …`: what they take, and what --help says."""
 
-from argparse import ArgumentParser
 from collections.abc import Callable
+from typing import TYPE_CHECKING
 
 from hermes.cli.command import Command, Shown
 from hermes.cli.options import json_option
+
+if TYPE_CHECKING:
+    from argparse import ArgumentParser
 
 
 class Given(Shown):
@@ -21,51 +24,51 @@ class Given(Shown):
     json: bool = False
 
 
-def _name(parser: ArgumentParser) -> None:
+def _name(parser: "ArgumentParser") -> None:
     parser.add_argument("name", help="the name of a skill")
 
 
-def _view(parser: ArgumentParser) -> None:
+def _view(parser: "ArgumentParser") -> None:
     _name(parser)
     parser.add_argument("file", nargs="?", default="", help="one of its files")
     json_option(parser)
 
 
-def _consent(parser: ArgumentParser) -> None:
+def _consent(parser: "ArgumentParser") -> None:
     parser.add_argument("-y", "--yes", action="store_true", help="without a question; see --sha256")
     parser.add_argument("--sha256", default="", help="the digest that you have looked at")
     json_option(parser)
 
 
-def _install(parser: ArgumentParser) -> None:
+def _install(parser: "ArgumentParser") -> None:
     parser.add_argument("source", help="a folder, an archive or a git address (#BRANCH)")
     parser.add_argument("--skill", default="", help="which one, when there are several in it")
     _consent(parser)
 
 
-def _update(parser: ArgumentParser) -> None:
+def _update(parser: "ArgumentParser") -> None:
     _name(parser)
     _consent(parser)
 
 
-def _create(parser: ArgumentParser) -> None:
+def _create(parser: "ArgumentParser") -> None:
     _name(parser)
     parser.add_argument("--description", default="", help="what it is for, and when to use it")
 
 
-def _named(parser: ArgumentParser) -> None:
+def _named(parser: "ArgumentParser") -> None:
     parser.add_argument("name", help="a proposal's id, or the name of a skill")
     json_option(parser)
 
 
-def _decided(parser: ArgumentParser) -> None:
+def _decided(parser: "ArgumentParser") -> None:
     parser.add_argument("name", help="a proposal's id, or the name of its skill")
 
 
 def _command(
-    word: str, summary: str, arguments: Callable[[ArgumentParser], object], more: str = ""
+    word: str, summary: str, arguments: Callable[["ArgumentParser"], object], more: str = ""
 ) -> Command[Given]:
-    def declared(parser: ArgumentParser) -> None:
+    def declared(parser: "ArgumentParser") -> None:
         parser.set_defaults(word=word)
         arguments(parser)
 

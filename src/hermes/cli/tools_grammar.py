@@ -1,28 +1,31 @@
 """The words of `hermes tools …`: what they take, and what --help says."""
 
-from argparse import ArgumentParser, Namespace
+from typing import TYPE_CHECKING
 
 from hermes.cli.command import Command, Shown
 from hermes.cli.options import json_option
+
+if TYPE_CHECKING:
+    from argparse import ArgumentParser
 
 
 class List(Shown):
     platform: str
 
 
-class Switch(Namespace):
+class Switch:
     names: list[str]
     platform: str | None
 
 
-def _list(parser: ArgumentParser) -> None:
+def _list(parser: "ArgumentParser") -> None:
     parser.add_argument(
         "--platform", default="local", metavar="NAME", help="as it is there (default: local)"
     )
     json_option(parser)
 
 
-def _switch(parser: ArgumentParser) -> None:
+def _switch(parser: "ArgumentParser") -> None:
     parser.add_argument("names", nargs="+", metavar="NAME", help="a toolset or a single tool")
     parser.add_argument("--platform", metavar="NAME", help="only there; otherwise everywhere")
 

@@ -1,17 +1,20 @@
 """The words of the window: `hermes`, `hermes -c`, `hermes --session NAME`, `hermes --plain`."""
 
-from argparse import ArgumentParser, Namespace
+from typing import TYPE_CHECKING
 
 from hermes.cli.command import Command
 
+if TYPE_CHECKING:
+    from argparse import ArgumentParser
 
-class Window(Namespace):
+
+class Window:
     session: str | None
     latest: bool
     plain: bool
 
 
-def _window(parser: ArgumentParser) -> None:
+def _window(parser: "ArgumentParser") -> None:
     parser.add_argument(
         "--session", default=None, metavar="NAME", help="which conversation (default: main)"
     )

@@ -1,7 +1,6 @@
 """The words of the command line: all documented, all routed, all explained."""
 
 import re
-from argparse import Namespace
 from pathlib import Path
 
 import pytest
@@ -15,7 +14,7 @@ ROW = re.compile(r"^\| `hermes ([a-z ]+)` \| ([^|]*?) ?\| (.+) \|$", re.M)
 LATER = ("cron", "mcp", "batch", "update")
 
 
-def options(command: grammar.Command[Namespace]) -> set[str]:
+def options(command: grammar.Command[object]) -> set[str]:
     found = {option for action in command.parser()._actions for option in action.option_strings}
     return found - {"-h", "--help"}
 
@@ -33,7 +32,7 @@ def test_each_command_has_a_route_and_each_route_a_command() -> None:
 
 
 @pytest.mark.parametrize("command", grammar.COMMANDS.values(), ids=lambda command: command.name)
-def test_each_command_explains_itself(command: grammar.Command[Namespace]) -> None:
+def test_each_command_explains_itself(command: grammar.Command[object]) -> None:
     text = command.parser().format_help()
     assert command.summary in text
     assert all(action.help for action in command.parser()._actions)

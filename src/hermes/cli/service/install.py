@@ -1,7 +1,6 @@
 """hermes gateway install, uninstall: have a supervisor keep the gateway, or no longer."""
 
-from argparse import Namespace
-
+from hermes.cli.command import Nothing
 from hermes.cli.errors import DONE, FAILED, TRY_AGAIN
 from hermes.cli.files import saved
 from hermes.cli.place import Place
@@ -16,11 +15,11 @@ from hermes.settings import prepare
 from hermes.settings.sources import overrides
 
 
-def run_install(_given: Namespace, place: Place) -> int:
+def run_install(_given: Nothing, place: Place) -> int:
     return install(standing(place))
 
 
-def run_uninstall(_given: Namespace, place: Place) -> int:
+def run_uninstall(_given: Nothing, place: Place) -> int:
     return uninstall(Ground(place=place))
 
 

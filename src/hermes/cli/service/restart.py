@@ -1,8 +1,8 @@
 """hermes gateway restart: in place, after the running turns; the same process, a new program."""
 
 import signal
-from argparse import Namespace
 
+from hermes.cli.command import Nothing
 from hermes.cli.errors import DONE, TRY_AGAIN
 from hermes.cli.place import Place
 from hermes.cli.service.lock import Running, alive, running
@@ -12,7 +12,7 @@ from hermes.cli.service.service import Ground, send
 from hermes.cli.service.start import start
 
 
-def run_restart(_given: Namespace, place: Place) -> int:
+def run_restart(_given: Nothing, place: Place) -> int:
     return restart(standing(place))
 
 

@@ -7,7 +7,7 @@ import socket
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 
-from hermes.cli import config_set, grammar
+from hermes.cli import config_set
 from hermes.cli.errors import DONE, FAILED, WRONG_USAGE, Usage
 from hermes.cli.place import Place
 from hermes.cli.service.bot import API_BASE, Known, Unasked, Unknown, check, has_form
@@ -232,7 +232,7 @@ class Setup:
             self._set(f"platforms.{name}.enabled", "false")
 
     def _set(self, key: str, value: str) -> None:
-        config_set.run(grammar.Assignment(key=key, value=value), self.ground.place)
+        config_set.assign(self.ground.place, key, value)
 
     def _secret(self, name: str) -> str:
         settings, _problems = survey(self.ground.home, self.ground.place.environ)

@@ -1,7 +1,6 @@
 """hermes gateway start: by the supervisor that keeps it, or in the background."""
 
-from argparse import Namespace
-
+from hermes.cli.command import Nothing
 from hermes.cli.errors import CONFIGURATION, DONE, FAILED, TRY_AGAIN
 from hermes.cli.place import Place
 from hermes.cli.service.background import OUTPUT, Child, spawn
@@ -17,7 +16,7 @@ LINES = 12
 _LOG = "What it does is in logs/hermes.log in the home; hermes gateway status asks it"
 
 
-def run_start(_given: Namespace, place: Place) -> int:
+def run_start(_given: Nothing, place: Place) -> int:
     return start(standing(place))
 
 
