@@ -26,7 +26,7 @@ IMPATIENT = """
 import asyncio, os, sys, time
 from hermes.cli.chat import chat
 from hermes.cli.console import standard
-from hermes.cli.grammar import CHAT
+from hermes.cli.talk_grammar import CHAT
 from hermes.cli.place import Place
 from hermes.cli.tables import draw
 from hermes.settings import home_of

@@ -4,7 +4,7 @@ import asyncio
 from collections.abc import Callable, Sequence
 from typing import TypeVar
 
-from hermes.cli import people_grammar as grammar
+from hermes.cli import approvals_grammar as grammar
 from hermes.cli.errors import DONE, Usage
 from hermes.cli.lanes import called
 from hermes.cli.place import Place

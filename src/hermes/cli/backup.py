@@ -8,7 +8,7 @@ from pathlib import Path
 
 from hermes import __version__
 from hermes.app import store_only
-from hermes.cli import grammar
+from hermes.cli import backup_grammar as grammar
 from hermes.cli.archive import AUDIT_KEY, FOLDERS, FORMAT, TEXTS, Manifest, Packer, packed
 from hermes.cli.config_file import without_secrets
 from hermes.cli.errors import DONE

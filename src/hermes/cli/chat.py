@@ -12,7 +12,7 @@ from pathlib import Path
 from msgspec.structs import replace
 
 from hermes import app
-from hermes.cli import grammar, logs
+from hermes.cli import logs
 from hermes.cli.answer import Answered, Tale, answered
 from hermes.cli.beside import PATIENCE_S, talked
 from hermes.cli.errors import DONE, FAILED, INTERRUPTED, Usage
@@ -22,8 +22,10 @@ from hermes.cli.live import Live
 from hermes.cli.names import found
 from hermes.cli.place import Place
 from hermes.cli.printed import Document, Printed
+from hermes.cli.sessions_grammar import Named
 from hermes.cli.stored import needed
 from hermes.cli.talk import Image, Stop, Talk, message
+from hermes.cli.talk_grammar import Chat
 from hermes.core.ids import SessionKey
 from hermes.core.messages import Reply
 from hermes.settings import Settings, prepare
@@ -31,7 +33,7 @@ from hermes.settings import Settings, prepare
 TEXT_CHARS_MAX = 1_000_000  # read from a pipe; intake says what is too long for a message
 
 
-def run(given: grammar.Chat, place: Place) -> int:
+def run(given: Chat, place: Place) -> int:
     text = _question(given, place)
     images = read_images(given.image)
     try:
@@ -40,12 +42,12 @@ def run(given: grammar.Chat, place: Place) -> int:
         return INTERRUPTED
 
 
-def run_suspend(given: grammar.Named, place: Place) -> int:
+def run_suspend(given: Named, place: Place) -> int:
     return asyncio.run(_suspend(given, place))
 
 
 async def chat(
-    given: grammar.Chat,
+    given: Chat,
     place: Place,
     text: str,
     images: Sequence[Image] = (),
@@ -134,7 +136,7 @@ async def _alone(talk: Talk, settings: Settings) -> None:
         talk.printed.rest()
 
 
-async def _suspend(given: grammar.Named, place: Place) -> int:
+async def _suspend(given: Named, place: Place) -> int:
     async with needed(place) as store:
         key = (await found(store, given.name)).key
     talk = begun(
@@ -154,7 +156,7 @@ def _suspended(outcome: Answered, _others: Sequence[Reply]) -> Mapping[str, obje
     return {"session": outcome.key, "session_id": outcome.session_id, "text": said}
 
 
-def _question(given: grammar.Chat, place: Place) -> str:
+def _question(given: Chat, place: Place) -> str:
     """From -q, or from a pipe when -q says so or says nothing."""
     stdin = place.console.stdin
     text = given.query

@@ -5,7 +5,7 @@ from collections.abc import Iterator, Mapping
 
 import msgspec
 
-from hermes.cli import grammar
+from hermes.cli import config_grammar as grammar
 from hermes.cli.command import Shown
 from hermes.cli.errors import DONE, FAILED, Usage
 from hermes.cli.place import Place

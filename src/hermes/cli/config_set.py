@@ -6,7 +6,7 @@ import re
 from pathlib import Path
 
 from hermes.app import note_settings, store_only
-from hermes.cli import grammar
+from hermes.cli import config_grammar as grammar
 from hermes.cli.config import unknown
 from hermes.cli.config_file import save_secret, save_setting
 from hermes.cli.errors import DONE, Usage

@@ -8,7 +8,7 @@ from collections.abc import AsyncIterator
 
 import msgspec
 
-from hermes.cli import grammar
+from hermes.cli import sessions_grammar as grammar
 from hermes.cli.errors import DONE, Usage
 from hermes.cli.files import saved
 from hermes.cli.lanes import called

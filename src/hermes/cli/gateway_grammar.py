@@ -1,10 +1,10 @@
-"""The words of `hermes gateway …` and `hermes send`: what they take, and what --help says."""
+"""The words of `hermes gateway …`: what they take, and what --help says."""
 
 from typing import TYPE_CHECKING
 
+from hermes.cli.channels_grammar import Channels, channel_options
 from hermes.cli.command import Command, Nothing, Shown
 from hermes.cli.options import json_option
-from hermes.cli.setup_grammar import Channels, channel_options
 
 if TYPE_CHECKING:
     from argparse import ArgumentParser
@@ -14,24 +14,9 @@ class Stop:
     force: bool
 
 
-class Send(Shown):
-    target: str
-    text: list[str]
-    file: list[str]
-
-
 def _stop(parser: "ArgumentParser") -> None:
     more = "do not wait for running turns; after 10 s more it is killed"
     parser.add_argument("--force", action="store_true", help=more)
-
-
-def _send(parser: "ArgumentParser") -> None:
-    parser.add_argument("target", help="home, PLATFORM, PLATFORM:CHAT[:THREAD] or PLATFORM:NAME")
-    parser.add_argument(
-        "text", nargs="*", default=[], help="what to say; - or nothing reads standard input"
-    )
-    parser.add_argument("--file", action="append", default=[], help="a file to send along")
-    json_option(parser)
 
 
 RUN = Command(
@@ -80,15 +65,5 @@ UNINSTALL = Command(
     words=("gateway", "uninstall"),
     summary="Undo install",
     given=Nothing,
-)
-SEND = Command(
-    words=("send",),
-    summary="Send a message to a chat",
-    given=Send,
-    arguments=_send,
-    more="""examples:
-  hermes send home "The build is done"
-  hermes send telegram:12345 "On my way"
-  make 2>&1 | tail | hermes send home -""",
 )
 GATEWAY = (RUN, START, STOP, RESTART, STATUS, SETUP, INSTALL, UNINSTALL)

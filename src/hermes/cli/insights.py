@@ -4,7 +4,7 @@ import asyncio
 import shutil
 from collections.abc import Callable, Iterator, Mapping, Sequence
 
-from hermes.cli import grammar
+from hermes.cli import insights_grammar as grammar
 from hermes.cli.console import Console
 from hermes.cli.errors import DONE
 from hermes.cli.files import saved

@@ -5,16 +5,22 @@ from typing import TYPE_CHECKING
 
 from hermes.cli import (
     audit_grammar,
+    backup_grammar,
+    channels_grammar,
+    config_grammar,
     demo_grammar,
     doctor_grammar,
     gateway_grammar,
-    grammar,
+    insights_grammar,
     model_grammar,
     policy_grammar,
     prompt_grammar,
+    sessions_grammar,
     setup_grammar,
     skills_grammar,
+    talk_grammar,
     tools_grammar,
+    turns_grammar,
     window_grammar,
 )
 from hermes.cli.command import Nothing, Shown
@@ -62,8 +68,8 @@ def _keep_skin(home: "Path", name: str) -> None:
     save_setting(home / CONFIG, ("display", "skin"), name)
 
 
-def chat() -> Callable[[grammar.Chat, "Place"], int]:
-    def begin(given: grammar.Chat, place: "Place") -> int:
+def chat() -> Callable[[talk_grammar.Chat, "Place"], int]:
+    def begin(given: talk_grammar.Chat, place: "Place") -> int:
         console, bare = place.console, given.query is None and not given.image and not given.json
         if bare and console.stdin.isatty() and console.stdout.isatty():
             return window()(window_grammar.WINDOW.parse([f"--session={given.session}"]), place)
@@ -75,49 +81,49 @@ def chat() -> Callable[[grammar.Chat, "Place"], int]:
     return begin
 
 
-def sessions_list() -> Callable[[grammar.Listing, "Place"], int]:
+def sessions_list() -> Callable[[sessions_grammar.Listing, "Place"], int]:
     from hermes.cli.sessions import run_list
 
     return run_list
 
 
-def sessions_show() -> Callable[[grammar.Transcript, "Place"], int]:
+def sessions_show() -> Callable[[sessions_grammar.Transcript, "Place"], int]:
     from hermes.cli.sessions import run_show
 
     return run_show
 
 
-def sessions_search() -> Callable[[grammar.Search, "Place"], int]:
+def sessions_search() -> Callable[[sessions_grammar.Search, "Place"], int]:
     from hermes.cli.sessions import run_search
 
     return run_search
 
 
-def sessions_export() -> Callable[[grammar.Export, "Place"], int]:
+def sessions_export() -> Callable[[sessions_grammar.Export, "Place"], int]:
     from hermes.cli.export import run
 
     return run
 
 
-def sessions_suspend() -> Callable[[grammar.Named, "Place"], int]:
+def sessions_suspend() -> Callable[[sessions_grammar.Named, "Place"], int]:
     from hermes.cli.chat import run_suspend
 
     return run_suspend
 
 
-def sessions_delete() -> Callable[[grammar.Delete, "Place"], int]:
+def sessions_delete() -> Callable[[sessions_grammar.Delete, "Place"], int]:
     from hermes.cli.sessions import run_delete
 
     return run_delete
 
 
-def turns_list() -> Callable[[grammar.Turns, "Place"], int]:
+def turns_list() -> Callable[[turns_grammar.Listing, "Place"], int]:
     from hermes.cli.turns import run_list
 
     return run_list
 
 
-def turns_show() -> Callable[[grammar.Named, "Place"], int]:
+def turns_show() -> Callable[[turns_grammar.Named, "Place"], int]:
     from hermes.cli.turns import run_show
 
     return run_show
@@ -129,13 +135,13 @@ def config_show() -> Callable[[Shown, "Place"], int]:
     return run_show
 
 
-def config_get() -> Callable[[grammar.Key, "Place"], int]:
+def config_get() -> Callable[[config_grammar.Key, "Place"], int]:
     from hermes.cli.config import run_get
 
     return run_get
 
 
-def config_set() -> Callable[[grammar.Assignment, "Place"], int]:
+def config_set() -> Callable[[config_grammar.Assignment, "Place"], int]:
     from hermes.cli.config_set import run
 
     return run
@@ -153,13 +159,13 @@ def config_path() -> Callable[[Shown, "Place"], int]:
     return run_path
 
 
-def backup() -> Callable[[grammar.Backup, "Place"], int]:
+def backup() -> Callable[[backup_grammar.Backup, "Place"], int]:
     from hermes.cli.backup import run
 
     return run
 
 
-def restore() -> Callable[[grammar.Restore, "Place"], int]:
+def restore() -> Callable[[backup_grammar.Restore, "Place"], int]:
     from hermes.cli.restore import run
 
     return run
@@ -195,7 +201,7 @@ def gateway_restart() -> Callable[[Nothing, "Place"], int]:
     return run_restart
 
 
-def gateway_setup() -> Callable[[setup_grammar.Channels, "Place"], int]:
+def gateway_setup() -> Callable[[channels_grammar.Channels, "Place"], int]:
     from hermes.cli.service.setup import run_setup
 
     return run_setup
@@ -213,7 +219,7 @@ def gateway_uninstall() -> Callable[[Nothing, "Place"], int]:
     return run_uninstall
 
 
-def send() -> Callable[[gateway_grammar.Send, "Place"], int]:
+def send() -> Callable[[talk_grammar.Send, "Place"], int]:
     from hermes.cli.send import run
 
     return run
@@ -271,7 +277,7 @@ def skills() -> Callable[[skills_grammar.Given, "Place"], int]:
     return lambda given, place: run(given, place, skill_shelf)
 
 
-def insights() -> Callable[[grammar.Insights, "Place"], int]:
+def insights() -> Callable[[insights_grammar.Insights, "Place"], int]:
     from hermes.cli.insights import run
 
     return run

@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from contextlib import AbstractAsyncContextManager
 
 from hermes.app import store_only
-from hermes.cli import people_grammar as grammar
+from hermes.cli import pairing_grammar as grammar
 from hermes.cli.approvals import one
 from hermes.cli.command import Shown
 from hermes.cli.errors import DONE, Usage

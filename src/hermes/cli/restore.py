@@ -12,7 +12,7 @@ from contextlib import suppress
 from pathlib import Path
 
 from hermes.app import store_only
-from hermes.cli import grammar
+from hermes.cli import backup_grammar as grammar
 from hermes.cli.archive import Manifest, unpack
 from hermes.cli.errors import DONE
 from hermes.cli.place import Place

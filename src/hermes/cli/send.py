@@ -7,9 +7,9 @@ from pathlib import Path
 from hermes.app import App, sending
 from hermes.cli import logs
 from hermes.cli.errors import DONE, FAILED, TRY_AGAIN, Usage
-from hermes.cli.gateway_grammar import Send
 from hermes.cli.place import Place
 from hermes.cli.service.lock import held
+from hermes.cli.talk_grammar import Send
 from hermes.core.directory import Target, relay, target_of
 from hermes.core.messages import Inbound
 from hermes.core.session import ref

@@ -3,7 +3,7 @@
 import asyncio
 from collections.abc import Mapping
 
-from hermes.cli import grammar
+from hermes.cli import sessions_grammar as grammar
 from hermes.cli.errors import DONE, FAILED, Usage
 from hermes.cli.lanes import called
 from hermes.cli.names import conversation, found

@@ -5,7 +5,7 @@ from collections.abc import Mapping, Sequence
 
 from msgspec.structs import asdict
 
-from hermes.cli import grammar
+from hermes.cli import turns_grammar as grammar
 from hermes.cli.errors import DONE
 from hermes.cli.lanes import called
 from hermes.cli.names import found
@@ -25,7 +25,7 @@ RECENT_MAX = 1_000  # turns among which the beginning of an id is looked for
 WHAT_CHARS = 60
 
 
-def run_list(given: grammar.Turns, place: Place) -> int:
+def run_list(given: grammar.Listing, place: Place) -> int:
     return asyncio.run(_list(given, place))
 
 
@@ -43,7 +43,7 @@ async def turn_events(store: Store, turn: TurnRow) -> Sequence[Event]:
     return events
 
 
-async def _list(given: grammar.Turns, place: Place) -> int:
+async def _list(given: grammar.Listing, place: Place) -> int:
     turns: Sequence[TurnRow] = []
     async with looked_at(place) as store:
         if store is not None:

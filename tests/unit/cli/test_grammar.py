@@ -8,6 +8,8 @@ import pytest
 from hermes.cli import grammar, usage
 from hermes.cli.errors import Usage
 from hermes.cli.main import _ROUTES
+from hermes.cli.sessions_grammar import LIST
+from hermes.cli.talk_grammar import CHAT
 
 DOCS = Path(__file__).parents[3] / "docs" / "COMMANDS.md"
 ROW = re.compile(r"^\| `hermes ([a-z ]+)` \| ([^|]*?) ?\| (.+) \|$", re.M)
@@ -57,16 +59,16 @@ def test_help_shows_every_command_and_fits_a_terminal() -> None:
 )
 def test_words_that_make_no_sense_are_one_sentence(words: list[str], said: str) -> None:
     with pytest.raises(Usage) as caught:
-        grammar.SESSIONS_LIST.parse(words)
+        LIST.parse(words)
     assert said in str(caught.value)
 
 
 def test_what_is_given_is_typed_and_has_its_defaults() -> None:
-    given = grammar.CHAT.parse(["-q", "hello", "--image", "a", "--image", "b"])
+    given = CHAT.parse(["-q", "hello", "--image", "a", "--image", "b"])
     assert (given.query, given.session, given.image, given.json) == (
         "hello",
         "main",
         ["a", "b"],
         False,
     )
-    assert grammar.SESSIONS_LIST.parse([]).limit == 20
+    assert LIST.parse([]).limit == 20

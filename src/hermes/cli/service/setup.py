@@ -8,6 +8,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 
 from hermes.cli import config_set
+from hermes.cli.channels_grammar import Channels
 from hermes.cli.errors import DONE, FAILED, WRONG_USAGE, Usage
 from hermes.cli.place import Place
 from hermes.cli.service.bot import API_BASE, Known, Unasked, Unknown, check, has_form
@@ -16,7 +17,6 @@ from hermes.cli.service.lock import running
 from hermes.cli.service.probe import standing
 from hermes.cli.service.questions import Questions
 from hermes.cli.service.service import Ground
-from hermes.cli.setup_grammar import Channels
 from hermes.core.errors import Rejected
 from hermes.settings import survey
 from hermes.views.honest import visible

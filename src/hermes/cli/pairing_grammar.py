@@ -1,4 +1,4 @@
-"""The words of `hermes pairing …` and `hermes approvals …`: what they take, what --help says."""
+"""The words of `hermes pairing …`: what they take, and what --help says."""
 
 from typing import TYPE_CHECKING
 
@@ -36,24 +36,6 @@ class Revoke(Shown):
     person: str
 
 
-class Questions(Shown):
-    all: bool
-
-
-class Answer(Shown):
-    id: str
-    answer: str
-    reason: list[str]
-
-
-class Grants(Shown):
-    """hermes approvals grants"""
-
-
-class RevokeGrant(Shown):
-    grant: str
-
-
 def _role(parser: "ArgumentParser") -> None:
     parser.add_argument(
         "--role",
@@ -88,23 +70,6 @@ def _dismiss(parser: "ArgumentParser") -> None:
 
 def _revoke(parser: "ArgumentParser") -> None:
     parser.add_argument("person", metavar="PLATFORM:ID", help="as hermes pairing list shows it")
-    json_option(parser)
-
-
-def _questions(parser: "ArgumentParser") -> None:
-    parser.add_argument("--all", action="store_true", help="also those that are over")
-    json_option(parser)
-
-
-def _answer(parser: "ArgumentParser") -> None:
-    parser.add_argument("id", metavar="ID", help="its id, or the beginning of it")
-    parser.add_argument("answer", choices=("approve", "deny", "always"), help="your word")
-    parser.add_argument("reason", nargs="*", default=[], help="why not; the model is told")
-    json_option(parser)
-
-
-def _revoke_grant(parser: "ArgumentParser") -> None:
-    parser.add_argument("grant", metavar="GRANT", help="its id, or the beginning of it")
     json_option(parser)
 
 
@@ -146,32 +111,5 @@ PAIRING = (
         summary="Send somebody away: at once, with what runs for them",
         given=Revoke,
         arguments=_revoke,
-    ),
-)
-APPROVALS = (
-    Command(
-        words=("approvals", "list"),
-        summary="Show what waits for your word",
-        given=Questions,
-        arguments=_questions,
-    ),
-    Command(
-        words=("approvals", "answer"),
-        summary="Allow a call, or refuse it",
-        given=Answer,
-        arguments=_answer,
-        more="always: such calls are allowed for 30 days, where that is possible.",
-    ),
-    Command(
-        words=("approvals", "grants"),
-        summary="Show what you have allowed for good",
-        given=Grants,
-        arguments=json_option,
-    ),
-    Command(
-        words=("approvals", "revoke"),
-        summary="Take back what you have allowed for good",
-        given=RevokeGrant,
-        arguments=_revoke_grant,
     ),
 )
