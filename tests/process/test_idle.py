@@ -13,7 +13,7 @@ import pytest
 from tests.doubles.model import Model
 from tests.process.gateway import GatewayProcess, gateway
 
-OURS_MAX, ALL_MAX = 235, 480
+OURS_MAX, ALL_MAX = 221, 449
 # Beginnings of names: a package of ours with all that is in it, or a module of anybody.
 FOR_A_TURN = (
     *("hermes.tools", "hermes.commands", "hermes.context", "hermes.summaries", "hermes.equipment"),
@@ -23,7 +23,8 @@ FOR_A_TURN = (
     *("hermes.providers.wire", "hermes.providers.served", "hermes.providers.local"),
     *("hermes.providers.scripted", "tree_sitter", "urllib.request"),
 )
-FOR_OTHER_WORDS = ("argparse", "gettext", "hermes.cli.parser")
+FOR_OTHER_WORDS = ("argparse", "gettext", "hermes.cli.parser", "hermes.cli.usage")
+GRAMMARS = {"hermes.cli.gateway_grammar", "hermes.cli.channels_grammar"}
 
 
 def loaded(here: GatewayProcess) -> set[str]:
@@ -43,6 +44,7 @@ async def test_what_only_a_turn_needs_is_loaded_by_the_first_turn(tmp_path: Path
         waiting = loaded(here)
         assert among(waiting, FOR_A_TURN) == set()
         assert among(waiting, FOR_OTHER_WORDS) == set()
+        assert {name for name in waiting if name.endswith("_grammar")} == GRAMMARS
         assert len([name for name in waiting if name.partition(".")[0] == "hermes"]) <= OURS_MAX
         assert len(waiting) <= ALL_MAX
         assert (await here.say("hello")).status == 200

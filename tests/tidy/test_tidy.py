@@ -31,6 +31,7 @@ LAZY_IMPORTS_IN = {
     "src/hermes/platforms.py",
     "src/hermes/costs.py",
     "src/hermes/cli/command.py",
+    "src/hermes/cli/grammar.py",
     "src/hermes/cli/loaders.py",
     "src/hermes/cli/main.py",
     "src/hermes/skills/fetch.py",

@@ -2,10 +2,10 @@
 
 import asyncio
 from collections.abc import Callable, Sequence
-from typing import TypeVar
+from typing import TypeVar, assert_never
 
 from hermes.cli import approvals_grammar as grammar
-from hermes.cli.errors import DONE, Usage
+from hermes.cli.errors import DONE
 from hermes.cli.lanes import called
 from hermes.cli.place import Place
 from hermes.cli.service.lock import held
@@ -26,7 +26,7 @@ WORDS = {"approve": "/approve {}", "deny": "/deny {}", "always": "/approve {} al
 T = TypeVar("T")
 
 
-def run(given: object, place: Place) -> int:
+def run(given: grammar.Given, place: Place) -> int:
     """Any of these commands, told apart by what was given."""
     match given:
         case grammar.Questions():
@@ -38,7 +38,7 @@ def run(given: object, place: Place) -> int:
         case grammar.RevokeGrant():
             return asyncio.run(_revoke(given, place))
         case _:
-            raise Usage("that is no command of hermes approvals")
+            assert_never(given)
 
 
 async def _list(given: grammar.Questions, place: Place) -> int:

@@ -2,6 +2,7 @@
 
 from typing import TYPE_CHECKING
 
+from hermes.cli import loaders
 from hermes.cli.command import Command, Shown
 from hermes.cli.options import json_option
 
@@ -27,6 +28,9 @@ class RevokeGrant(Shown):
     grant: str
 
 
+Given = Questions | Answer | Grants | RevokeGrant
+
+
 def _questions(parser: "ArgumentParser") -> None:
     parser.add_argument("--all", action="store_true", help="also those that are over")
     json_option(parser)
@@ -49,12 +53,14 @@ APPROVALS = (
         words=("approvals", "list"),
         summary="Show what waits for your word",
         given=Questions,
+        load=loaders.approvals,
         arguments=_questions,
     ),
     Command(
         words=("approvals", "answer"),
         summary="Allow a call, or refuse it",
         given=Answer,
+        load=loaders.approvals,
         arguments=_answer,
         more="always: such calls are allowed for 30 days, where that is possible.",
     ),
@@ -62,12 +68,14 @@ APPROVALS = (
         words=("approvals", "grants"),
         summary="Show what you have allowed for good",
         given=Grants,
+        load=loaders.approvals,
         arguments=json_option,
     ),
     Command(
         words=("approvals", "revoke"),
         summary="Take back what you have allowed for good",
         given=RevokeGrant,
+        load=loaders.approvals,
         arguments=_revoke_grant,
     ),
 )

@@ -2,6 +2,7 @@
 
 from typing import TYPE_CHECKING
 
+from hermes.cli import loaders
 from hermes.cli.command import Command, Shown
 from hermes.cli.options import json_option, limit_option
 
@@ -28,6 +29,7 @@ SHOW = Command(
     words=("audit", "show"),
     summary="Print what was done, on whose behalf and who allowed it",
     given=Show,
+    load=loaders.audit_show,
     arguments=_show,
     more="""examples:
   hermes audit show -n 50
@@ -40,6 +42,7 @@ VERIFY = Command(
     words=("audit", "verify"),
     summary="Check that nobody has changed that record",
     given=Shown,
+    load=loaders.audit_verify,
     arguments=json_option,
     more="""Every entry is sealed over the one before it, with a key that no tool can read
 (audit.key). Where the record ends is noted in audit.heads; keep a copy of both

@@ -2,6 +2,7 @@
 
 from typing import TYPE_CHECKING
 
+from hermes.cli import loaders
 from hermes.cli.command import Command
 
 if TYPE_CHECKING:
@@ -36,11 +37,13 @@ BACKUP = Command(
     words=("backup",),
     summary="Write everything into one file; Hermes may go on working",
     given=Backup,
+    load=loaders.backup,
     arguments=_backup,
 )
 RESTORE = Command(
     words=("restore",),
     summary="Put a backup back; what it replaces is kept aside",
     given=Restore,
+    load=loaders.restore,
     arguments=_restore,
 )

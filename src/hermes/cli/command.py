@@ -6,12 +6,14 @@ from typing import TYPE_CHECKING, Generic, TypeVar
 if TYPE_CHECKING:
     from argparse import ArgumentParser
 
+    from hermes.cli.place import Place
+
 G_co = TypeVar("G_co", covariant=True)
 
 
 class Command(Generic[G_co]):
     """One command. `given` is the typed form of what was written behind its words; `arguments`
-    says what may be written there, and is None where nothing may.
+    says what may be written there, and is None where nothing may; `load` brings what does the work.
 
     No dataclass: importing those alone would double the time that --help takes.
     """
@@ -22,12 +24,14 @@ class Command(Generic[G_co]):
         words: tuple[str, ...],
         summary: str,
         given: Callable[[], G_co],
+        load: Callable[[], Callable[[G_co, "Place"], int]],
         arguments: Callable[["ArgumentParser"], object] | None = None,
         more: str = "",
     ) -> None:
         self.words = words
         self.summary = summary
         self.given = given
+        self._load = load
         self.arguments = arguments
         self.more = more
 
@@ -50,6 +54,14 @@ class Command(Generic[G_co]):
         if words or self.arguments is not None:
             self.parser().parse_args(words, given)
         return given
+
+    def run(self, words: list[str], here: Callable[[], "Place"]) -> int:
+        """To its exit status. Raises Usage, and what the command raises."""
+        try:
+            given = self.parse(words)
+        except SystemExit as answered:  # --help has been printed
+            return int(answered.code or 0)
+        return self._load()(given, here())
 
 
 class Nothing:

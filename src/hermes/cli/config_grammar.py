@@ -2,6 +2,7 @@
 
 from typing import TYPE_CHECKING
 
+from hermes.cli import loaders
 from hermes.cli.command import Command, Nothing, Shown
 from hermes.cli.options import json_option
 
@@ -32,18 +33,21 @@ SHOW = Command(
     words=("config", "show"),
     summary="Print all settings and where each comes from",
     given=Shown,
+    load=loaders.config_show,
     arguments=json_option,
 )
 GET = Command(
     words=("config", "get"),
     summary="Print one setting",
     given=Key,
+    load=loaders.config_get,
     arguments=_get,
 )
 SET = Command(
     words=("config", "set"),
     summary="Change one setting; comments in the file stay",
     given=Assignment,
+    load=loaders.config_set,
     arguments=_set,
     more="""examples:
   hermes config set gateway.busy steer
@@ -56,11 +60,13 @@ EDIT = Command(
     words=("config", "edit"),
     summary="Open config.yaml in your editor, then check it",
     given=Nothing,
+    load=loaders.config_edit,
 )
 PATH = Command(
     words=("config", "path"),
     summary="Print where config.yaml is",
     given=Shown,
+    load=loaders.config_path,
     arguments=json_option,
 )
 CONFIG = (SHOW, GET, SET, EDIT, PATH)

@@ -2,6 +2,7 @@
 
 from typing import TYPE_CHECKING
 
+from hermes.cli import loaders
 from hermes.cli.command import Command, Shown
 from hermes.cli.options import json_option
 
@@ -22,6 +23,7 @@ CRASH = Command(
     words=("demo", "crash"),
     summary="Kill a gateway in mid-command and watch the turn finish",
     given=Crash,
+    load=loaders.demo_crash,
     arguments=_crash,
     more="""examples:
   hermes demo crash

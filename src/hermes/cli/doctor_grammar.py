@@ -2,6 +2,7 @@
 
 from typing import TYPE_CHECKING
 
+from hermes.cli import loaders
 from hermes.cli.command import Command, Shown
 from hermes.cli.options import json_option
 
@@ -24,6 +25,7 @@ DOCTOR = Command(
     words=("doctor",),
     summary="Check the installation and say how to fix what is wrong",
     given=Doctor,
+    load=loaders.doctor,
     arguments=_doctor,
     more="The model is asked one tiny question and each platform who it is, unless --no-calls.",
 )

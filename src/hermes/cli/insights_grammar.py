@@ -2,6 +2,7 @@
 
 from typing import TYPE_CHECKING
 
+from hermes.cli import loaders
 from hermes.cli.command import Command, Shown
 from hermes.cli.options import json_option, number_to
 
@@ -34,5 +35,6 @@ INSIGHTS = Command(
     words=("insights",),
     summary="Show what models and tools took, by day and more",
     given=Insights,
+    load=loaders.insights,
     arguments=_insights,
 )

@@ -4,46 +4,20 @@ import gc
 import os
 import sys
 import time
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from io import TextIOWrapper
 from types import TracebackType
-from typing import TYPE_CHECKING, NoReturn, TextIO, TypeVar
+from typing import TYPE_CHECKING, NoReturn, TextIO
 
 from hermes import __version__
-from hermes.cli import (
-    approvals_grammar,
-    audit_grammar,
-    backup_grammar,
-    config_grammar,
-    demo_grammar,
-    doctor_grammar,
-    gateway_grammar,
-    grammar,
-    insights_grammar,
-    loaders,
-    model_grammar,
-    pairing_grammar,
-    policy_grammar,
-    prompt_grammar,
-    sessions_grammar,
-    setup_grammar,
-    skills_grammar,
-    talk_grammar,
-    tools_grammar,
-    turns_grammar,
-    usage,
-    window_grammar,
-)
-from hermes.cli import memory_grammar as memory
-from hermes.cli.command import Command
 from hermes.cli.errors import DONE, FAILED, INTERRUPTED, WRONG_USAGE, Usage, status_of
+from hermes.cli.grammar import FAMILIES
 from hermes.core.errors import HermesError
 
 if TYPE_CHECKING:
+    from hermes.cli.command import Command
     from hermes.cli.place import Place
 
-G = TypeVar("G")
-Run = Callable[[list[str]], int]
 STDIN_CHARS_MAX = 1_000_000
 HELP = ("-h", "--help")
 GARBAGE_OBJECTS = 50_000  # before the youngest are looked through: an import leaves no garbage
@@ -75,38 +49,42 @@ def _dispatch(argv: list[str]) -> int:
         case []:
             return _alone()
         case ["-h" | "--help" | "help"]:
-            sys.stdout.write(usage.full())
-            return DONE
+            return _explained()
         case ["-V" | "--version", *_]:
             sys.stdout.write(f"hermes {__version__}\n")
             return DONE
         case ["help", *about]:
             return _dispatch([*about, "--help"])
-        case [first, *_] if first.partition("=")[0] in window_grammar.OPTIONS:
-            return _window(argv)
         case [first, *_] if first.startswith("-"):
-            raise Usage(f"there is no option {first}. See: hermes --help")
-        case [name, word, *_] if name in grammar.DEFAULTS and word in HELP:
-            sys.stdout.write(usage.family(name))
-            return DONE
-    words, rest = _found(argv)
-    return _ROUTES[words](rest)
+            return _window(argv)
+        case [name, word, *_] if name in FAMILIES and FAMILIES[name].alone and word in HELP:
+            return _explained(name)
+    command, rest = _found(argv)
+    return command.run(rest, _here)
 
 
-def _found(argv: list[str]) -> tuple[tuple[str, ...], list[str]]:
-    """The command's words, and what stands behind them."""
+def _explained(name: str = "") -> int:
+    """A family of commands, or all of them."""
+    from hermes.cli import usage
+
+    sys.stdout.write(usage.family(name) if name else usage.full())
+    return DONE
+
+
+def _found(argv: list[str]) -> tuple["Command[object]", list[str]]:
+    """The command that the first words name, and what stands behind them."""
     name, rest = argv[0], argv[1:]
-    if (name,) in grammar.COMMANDS:
-        return (name,), rest
-    families = dict.fromkeys(words[0] for words in grammar.COMMANDS)
-    if name not in families:
-        _unknown("hermes", name, families)
+    if name not in FAMILIES:
+        _unknown("hermes", name, FAMILIES)
+    family = FAMILIES[name]
+    members = {command.words[1:]: command for command in family.load()}
+    if not family.alone:
+        return members[()], rest
     if not rest or rest[0].startswith("-"):
-        return (name, grammar.DEFAULTS[name]), rest
-    members = [words[1] for words in grammar.COMMANDS if words[0] == name]
-    if rest[0] not in members:
-        _unknown(f"hermes {name}", rest[0], members)
-    return (name, rest[0]), rest[1:]
+        return members[family.alone,], rest
+    if (rest[0],) not in members:
+        _unknown(f"hermes {name}", rest[0], [word for (word,) in members])
+    return members[rest[0],], rest[1:]
 
 
 def _unknown(before: str, word: str, known: Sequence[str] | Mapping[str, object]) -> NoReturn:
@@ -123,17 +101,23 @@ def _alone() -> int:
     if sys.stdin is not None and not sys.stdin.isatty():
         text = sys.stdin.read(STDIN_CHARS_MAX)
     if text.strip():
-        return _ROUTES["chat",]([f"--query={text}"])
+        return _dispatch(["chat", f"--query={text}"])
     if sys.stdin is not None and sys.stdin.isatty() and sys.stdout.isatty():
         return _window([])
+    from hermes.cli import usage
+
     sys.stdout.write(usage.short())
     return DONE
 
 
 def _window(argv: list[str]) -> int:
+    from hermes.cli.window_grammar import OPTIONS, WINDOW
+
+    if argv and argv[0].partition("=")[0] not in OPTIONS:
+        raise Usage(f"there is no option {argv[0]}. See: hermes --help")
     if not (sys.stdin is not None and sys.stdin.isatty() and sys.stdout.isatty()):
         raise Usage("a window needs a terminal. In a pipe, say it with: hermes chat -q TEXT")
-    return loaders.window()(window_grammar.WINDOW.parse(argv), _here())
+    return WINDOW.run(argv, _here)
 
 
 def _complain(text: str, status: int) -> int:
@@ -187,19 +171,6 @@ def _debugging() -> bool:
     return os.environ.get("HERMES_DEBUG", "") not in ("", "0")
 
 
-def _route(
-    command: Command[G], load: Callable[[], Callable[[G, "Place"], int]]
-) -> tuple[tuple[str, ...], Run]:
-    def run(words: list[str]) -> int:
-        try:
-            given = command.parse(words)
-        except SystemExit as answered:  # --help has been printed
-            return int(answered.code or 0)
-        return load()(given, _here())
-
-    return command.words, run
-
-
 def _here() -> "Place":
     from hermes.cli.console import standard
     from hermes.cli.place import Place
@@ -214,53 +185,3 @@ def _draw(headings: Sequence[str], rows: Sequence[Sequence[str]], stream: TextIO
     from hermes.cli.tables import draw
 
     draw(headings, rows, stream)
-
-
-_ROUTES: Mapping[tuple[str, ...], Run] = dict(
-    (
-        _route(talk_grammar.CHAT, loaders.chat),
-        _route(sessions_grammar.LIST, loaders.sessions_list),
-        _route(sessions_grammar.SHOW, loaders.sessions_show),
-        _route(sessions_grammar.SEARCH, loaders.sessions_search),
-        _route(sessions_grammar.EXPORT, loaders.sessions_export),
-        _route(sessions_grammar.SUSPEND, loaders.sessions_suspend),
-        _route(sessions_grammar.DELETE, loaders.sessions_delete),
-        _route(turns_grammar.LIST, loaders.turns_list),
-        _route(turns_grammar.SHOW, loaders.turns_show),
-        _route(config_grammar.SHOW, loaders.config_show),
-        _route(config_grammar.GET, loaders.config_get),
-        _route(config_grammar.SET, loaders.config_set),
-        _route(config_grammar.EDIT, loaders.config_edit),
-        _route(config_grammar.PATH, loaders.config_path),
-        _route(gateway_grammar.RUN, loaders.gateway_run),
-        _route(gateway_grammar.START, loaders.gateway_start),
-        _route(gateway_grammar.STOP, loaders.gateway_stop),
-        _route(gateway_grammar.RESTART, loaders.gateway_restart),
-        _route(gateway_grammar.STATUS, loaders.gateway_status),
-        _route(gateway_grammar.SETUP, loaders.gateway_setup),
-        _route(gateway_grammar.INSTALL, loaders.gateway_install),
-        _route(gateway_grammar.UNINSTALL, loaders.gateway_uninstall),
-        _route(talk_grammar.SEND, loaders.send),
-        _route(prompt_grammar.SHOW, loaders.prompt_show),
-        _route(policy_grammar.CHECK, loaders.policy_check),
-        _route(audit_grammar.SHOW, loaders.audit_show),
-        _route(audit_grammar.VERIFY, loaders.audit_verify),
-        *(_route(each, loaders.approvals) for each in approvals_grammar.APPROVALS),
-        *(_route(each, loaders.pairing) for each in pairing_grammar.PAIRING),
-        *(_route(each, loaders.memory) for each in memory.MEMORY),
-        *(_route(each, loaders.skills) for each in skills_grammar.SKILLS),
-        _route(setup_grammar.SETUP, loaders.setup),
-        _route(model_grammar.CHOOSE, loaders.model_choose),
-        _route(model_grammar.LIST, loaders.model_list),
-        _route(model_grammar.SHOW, loaders.model_show),
-        _route(model_grammar.PROVIDERS, loaders.model_providers),
-        _route(tools_grammar.LIST, loaders.tools_list),
-        _route(tools_grammar.ENABLE, loaders.tools_enable),
-        _route(tools_grammar.DISABLE, loaders.tools_disable),
-        _route(insights_grammar.INSIGHTS, loaders.insights),
-        _route(demo_grammar.CRASH, loaders.demo_crash),
-        _route(doctor_grammar.DOCTOR, loaders.doctor),
-        _route(backup_grammar.BACKUP, loaders.backup),
-        _route(backup_grammar.RESTORE, loaders.restore),
-    )
-)

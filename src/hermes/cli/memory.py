@@ -2,9 +2,10 @@
 
 from collections.abc import Callable, Mapping
 from pathlib import Path
+from typing import assert_never
 
 from hermes.cli import memory_grammar as grammar
-from hermes.cli.errors import DONE, Usage
+from hermes.cli.errors import DONE
 from hermes.cli.place import Place
 from hermes.cli.times import ago, iso
 from hermes.core.errors import Rejected
@@ -34,7 +35,7 @@ NO_PROPOSALS = "No proposal waits"
 GREEN, RED, PLAIN = "\x1b[32m", "\x1b[31m", "\x1b[0m"
 
 
-def run(given: object, place: Place, opened: Callable[[Path, Settings], Memories]) -> int:
+def run(given: grammar.Given, place: Place, opened: Callable[[Path, Settings], Memories]) -> int:
     """Any of these commands, told apart by what was given."""
     memories = opened(place.home, place.settings())
     match given:
@@ -59,7 +60,7 @@ def run(given: object, place: Place, opened: Callable[[Path, Settings], Memories
         case grammar.Reject():
             return _reject(given, place, memories)
         case _:
-            raise Usage("that is no command of hermes memory")
+            assert_never(given)
 
 
 def _show(given: grammar.Show, place: Place, memories: Memories) -> int:

@@ -2,6 +2,7 @@
 
 from typing import TYPE_CHECKING
 
+from hermes.cli import loaders
 from hermes.cli.command import Command, Shown
 from hermes.cli.options import json_option, limit_option
 
@@ -58,6 +59,9 @@ class Reject(Decide):
     """A no."""
 
 
+Given = Show | Add | Replace | Remove | History | Diff | Undo | Proposals | Approve | Reject
+
+
 def _show(parser: "ArgumentParser") -> None:
     parser.add_argument("--target", choices=TARGETS, help="only this file")
     json_option(parser)
@@ -104,12 +108,14 @@ SHOW = Command(
     words=("memory", "show"),
     summary="Print what is kept, and the files to edit",
     given=Show,
+    load=loaders.memory,
     arguments=_show,
 )
 ADD = Command(
     words=("memory", "add"),
     summary="Keep a fact",
     given=Add,
+    load=loaders.memory,
     arguments=_add,
     more="""examples:
   hermes memory add "The staging server is called omega."
@@ -121,30 +127,35 @@ REPLACE = Command(
     words=("memory", "replace"),
     summary="Let an entry say something else",
     given=Replace,
+    load=loaders.memory,
     arguments=_replace,
 )
 REMOVE = Command(
     words=("memory", "remove"),
     summary="Keep an entry no longer; undo brings it back",
     given=Remove,
+    load=loaders.memory,
     arguments=_remove,
 )
 HISTORY = Command(
     words=("memory", "history"),
     summary="List every change, the latest first",
     given=History,
+    load=loaders.memory,
     arguments=_history,
 )
 DIFF = Command(
     words=("memory", "diff"),
     summary="Show what a version changed",
     given=Diff,
+    load=loaders.memory,
     arguments=_diff,
 )
 UNDO = Command(
     words=("memory", "undo"),
     summary="Take back the latest change, or a given one",
     given=Undo,
+    load=loaders.memory,
     arguments=_undo,
     more="Once more, and it goes further back. An undo is a version, too: undo it by its number.",
 )
@@ -152,18 +163,21 @@ PROPOSALS = Command(
     words=("memory", "proposals"),
     summary="List changes that wait for your word",
     given=Proposals,
+    load=loaders.memory,
     arguments=json_option,
 )
 APPROVE = Command(
     words=("memory", "approve"),
     summary="Apply a proposal",
     given=Approve,
+    load=loaders.memory,
     arguments=_decide,
 )
 REJECT = Command(
     words=("memory", "reject"),
     summary="Drop a proposal",
     given=Reject,
+    load=loaders.memory,
     arguments=_decide,
 )
 MEMORY = (SHOW, ADD, REPLACE, REMOVE, HISTORY, DIFF, UNDO, PROPOSALS, APPROVE, REJECT)

@@ -2,6 +2,7 @@
 
 from typing import TYPE_CHECKING
 
+from hermes.cli import loaders
 from hermes.cli.command import Command, Shown
 from hermes.cli.options import json_option
 
@@ -49,6 +50,7 @@ CHOOSE = Command(
     words=("model", "choose"),
     summary="Choose who answers, and try it before it is kept",
     given=Choose,
+    load=loaders.model_choose,
     arguments=_choose,
     more="""examples:
   hermes model                                        asks
@@ -63,18 +65,21 @@ LIST = Command(
     words=("model", "list"),
     summary="List the models that a provider offers, by its own word",
     given=List,
+    load=loaders.model_list,
     arguments=_list,
 )
 SHOW = Command(
     words=("model", "show"),
     summary="Show who answers now",
     given=Shown,
+    load=loaders.model_show,
     arguments=json_option,
 )
 PROVIDERS = Command(
     words=("model", "providers"),
     summary="List the providers that are known by name",
     given=Shown,
+    load=loaders.model_providers,
     arguments=json_option,
 )
 MODEL = (CHOOSE, LIST, SHOW, PROVIDERS)

@@ -4,6 +4,7 @@ import asyncio
 import os
 from collections.abc import Mapping, Sequence
 from contextlib import AbstractAsyncContextManager
+from typing import assert_never
 
 from hermes.app import store_only
 from hermes.cli import pairing_grammar as grammar
@@ -25,7 +26,7 @@ ROLES = {"paired": Role.PAIRED, "owner": Role.OWNER}
 MINUTES_MAX = 7 * 24 * 60
 
 
-def run(given: object, place: Place) -> int:
+def run(given: grammar.Given, place: Place) -> int:
     """Any of these commands, told apart by what was given."""
     match given:
         case grammar.People():
@@ -41,7 +42,7 @@ def run(given: object, place: Place) -> int:
         case grammar.Revoke():
             return asyncio.run(_revoke(given, place))
         case _:
-            raise Usage("that is no command of hermes pairing")
+            assert_never(given)
 
 
 async def _list(given: grammar.People, place: Place) -> int:

@@ -2,6 +2,7 @@
 
 from typing import TYPE_CHECKING
 
+from hermes.cli import loaders
 from hermes.cli.command import Command, Shown
 from hermes.cli.options import json_option
 
@@ -34,6 +35,9 @@ class Dismiss(Shown):
 
 class Revoke(Shown):
     person: str
+
+
+Given = People | Invite | Owner | Admit | Dismiss | Revoke
 
 
 def _role(parser: "ArgumentParser") -> None:
@@ -78,6 +82,7 @@ PAIRING = (
         words=("pairing", "list"),
         summary="Show who may talk to Hermes, and who asks to",
         given=People,
+        load=loaders.pairing,
         arguments=json_option,
         more="Who is named in config.yaml (allowed_users) is an owner, too, and is listed there.",
     ),
@@ -85,6 +90,7 @@ PAIRING = (
         words=("pairing", "invite"),
         summary="Make a code that lets one person in, once",
         given=Invite,
+        load=loaders.pairing,
         arguments=_invite,
         more="They send it to the bot, in a chat with it alone. It is shown once.",
     ),
@@ -92,24 +98,28 @@ PAIRING = (
         words=("pairing", "owner"),
         summary="Name an account of yours on a platform",
         given=Owner,
+        load=loaders.pairing,
         arguments=_owner,
     ),
     Command(
         words=("pairing", "approve"),
         summary="Let somebody in who asked",
         given=Admit,
+        load=loaders.pairing,
         arguments=_admit,
     ),
     Command(
         words=("pairing", "dismiss"),
         summary="Forget a request",
         given=Dismiss,
+        load=loaders.pairing,
         arguments=_dismiss,
     ),
     Command(
         words=("pairing", "revoke"),
         summary="Send somebody away: at once, with what runs for them",
         given=Revoke,
+        load=loaders.pairing,
         arguments=_revoke,
     ),
 )

@@ -2,6 +2,7 @@
 
 from typing import TYPE_CHECKING
 
+from hermes.cli import loaders
 from hermes.cli.command import Command, Shown
 
 if TYPE_CHECKING:
@@ -23,6 +24,7 @@ CHECK = Command(
     words=("policy", "check"),
     summary="Judge shell commands, and say why; nothing is run",
     given=Check,
+    load=loaders.policy_check,
     arguments=_check,
     more="""examples:
   hermes policy check "ls -la" "rm -r build"

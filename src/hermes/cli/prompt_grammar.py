@@ -2,6 +2,7 @@
 
 from typing import TYPE_CHECKING
 
+from hermes.cli import loaders
 from hermes.cli.command import Command, Shown
 from hermes.cli.options import json_option
 
@@ -33,6 +34,7 @@ SHOW = Command(
     words=("prompt", "show"),
     summary="Print what the model is told first, and its tokens",
     given=Prompt,
+    load=loaders.prompt_show,
     arguments=_show,
     more="""examples:
   hermes prompt show

@@ -2,6 +2,7 @@
 
 from typing import TYPE_CHECKING
 
+from hermes.cli import loaders
 from hermes.cli.command import Command, Shown
 from hermes.cli.options import json_option, limit_option
 
@@ -88,36 +89,42 @@ LIST = Command(
     words=("sessions", "list"),
     summary="List conversations, the latest first",
     given=Listing,
+    load=loaders.sessions_list,
     arguments=_list,
 )
 SHOW = Command(
     words=("sessions", "show"),
     summary="Print a conversation",
     given=Transcript,
+    load=loaders.sessions_show,
     arguments=_show,
 )
 SEARCH = Command(
     words=("sessions", "search"),
     summary="Find words in all conversations",
     given=Search,
+    load=loaders.sessions_search,
     arguments=_search,
 )
 EXPORT = Command(
     words=("sessions", "export"),
     summary="Write a conversation as Markdown or JSON",
     given=Export,
+    load=loaders.sessions_export,
     arguments=_export,
 )
 SUSPEND = Command(
     words=("sessions", "suspend"),
     summary="Park a conversation; the next message begins a new one",
     given=Named,
+    load=loaders.sessions_suspend,
     arguments=_suspend,
 )
 DELETE = Command(
     words=("sessions", "delete"),
     summary="Remove a session and all that belongs to it, for good",
     given=Delete,
+    load=loaders.sessions_delete,
     arguments=_delete,
 )
 SESSIONS = (LIST, SHOW, SEARCH, EXPORT, SUSPEND, DELETE)

@@ -2,6 +2,7 @@
 
 from typing import TYPE_CHECKING
 
+from hermes.cli import loaders
 from hermes.cli.channels_grammar import Channels, channel_options
 from hermes.cli.command import Command
 from hermes.cli.model_grammar import Choose, model_options
@@ -28,6 +29,7 @@ SETUP = Command(
     words=("setup",),
     summary="Set everything up, step by step",
     given=Setup,
+    load=loaders.setup,
     arguments=_setup,
     more="""examples:
   hermes setup                                        asks; what is set is the default

@@ -3,6 +3,7 @@
 from collections.abc import Callable
 from typing import TYPE_CHECKING
 
+from hermes.cli import loaders
 from hermes.cli.command import Command, Shown
 from hermes.cli.options import json_option
 
@@ -73,7 +74,12 @@ def _command(
         arguments(parser)
 
     return Command(
-        words=("skills", word), summary=summary, given=Given, arguments=declared, more=more
+        words=("skills", word),
+        summary=summary,
+        given=Given,
+        load=loaders.skills,
+        arguments=declared,
+        more=more,
     )
 
 

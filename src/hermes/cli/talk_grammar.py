@@ -2,6 +2,7 @@
 
 from typing import TYPE_CHECKING
 
+from hermes.cli import loaders
 from hermes.cli.command import Command, Shown
 from hermes.cli.options import json_option
 
@@ -47,6 +48,7 @@ CHAT = Command(
     words=("chat",),
     summary="Say something and print the answer",
     given=Chat,
+    load=loaders.chat,
     arguments=_chat,
     more="""examples:
   hermes chat -q "What is in this folder?"
@@ -60,6 +62,7 @@ SEND = Command(
     words=("send",),
     summary="Send a message to a chat",
     given=Send,
+    load=loaders.send,
     arguments=_send,
     more="""examples:
   hermes send home "The build is done"

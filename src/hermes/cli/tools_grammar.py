@@ -2,6 +2,7 @@
 
 from typing import TYPE_CHECKING
 
+from hermes.cli import loaders
 from hermes.cli.command import Command, Shown
 from hermes.cli.options import json_option
 
@@ -34,18 +35,21 @@ LIST = Command(
     words=("tools", "list"),
     summary="List toolsets and what each costs in tokens",
     given=List,
+    load=loaders.tools_list,
     arguments=_list,
 )
 ENABLE = Command(
     words=("tools", "enable"),
     summary="Offer tools to the model again",
     given=Switch,
+    load=loaders.tools_enable,
     arguments=_switch,
 )
 DISABLE = Command(
     words=("tools", "disable"),
     summary="Do not offer tools to the model, here or on one platform",
     given=Switch,
+    load=loaders.tools_disable,
     arguments=_switch,
     more="""examples:
   hermes tools disable terminal --platform telegram

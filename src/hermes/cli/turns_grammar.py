@@ -2,6 +2,7 @@
 
 from typing import TYPE_CHECKING
 
+from hermes.cli import loaders
 from hermes.cli.command import Command, Shown
 from hermes.cli.options import json_option, limit_option
 
@@ -33,12 +34,14 @@ LIST = Command(
     words=("turns", "list"),
     summary="List turns, the latest first",
     given=Listing,
+    load=loaders.turns_list,
     arguments=_list,
 )
 SHOW = Command(
     words=("turns", "show"),
     summary="Show what a turn did, step by step",
     given=Named,
+    load=loaders.turns_show,
     arguments=_show,
 )
 TURNS = (LIST, SHOW)

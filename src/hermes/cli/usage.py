@@ -1,6 +1,9 @@
 """The texts of --help: all commands, one family of them, and the few lines for a newcomer."""
 
-from hermes.cli.grammar import COMMANDS, DEFAULTS, HEADINGS
+from itertools import groupby
+
+from hermes.cli.command import Command
+from hermes.cli.grammar import FAMILIES
 
 WIDTH = 19
 TITLE = "Hermes, an AI agent of your own. Its work survives crashes and restarts."
@@ -26,8 +29,8 @@ it is set, HERMES_HOME. Exit status: 0 done, 1 failed, 2 wrong usage,
 def full() -> str:
     """For `hermes --help`."""
     parts = [f"{TITLE}\n\nUsage: hermes COMMAND [OPTION…]\n", BEGIN]
-    for heading, commands in HEADINGS.items():
-        lines = (f"  {command.name:<{WIDTH}}{command.summary}\n" for command in commands)
+    for heading, families in groupby(FAMILIES.values(), lambda family: family.heading):
+        lines = (_line(command) for family in families for command in family.load())
         parts.append(f"{heading}:\n{''.join(lines)}")
     return "\n".join((*parts, END))
 
@@ -39,7 +42,10 @@ def short() -> str:
 
 def family(name: str) -> str:
     """For `hermes sessions --help`."""
-    members = [command for words, command in COMMANDS.items() if words[0] == name]
-    lines = (f"  {command.name:<{WIDTH}}{command.summary}\n" for command in members)
-    alone = f"\nhermes {name} alone is the same as hermes {name} {DEFAULTS[name]}.\n"
-    return f"Usage: hermes {name} COMMAND [OPTION…]\n\n{''.join(lines)}{alone}"
+    lines = "".join(map(_line, FAMILIES[name].load()))
+    alone = f"hermes {name} alone is the same as hermes {name} {FAMILIES[name].alone}."
+    return f"Usage: hermes {name} COMMAND [OPTION…]\n\n{lines}\n{alone}\n"
+
+
+def _line(command: Command[object]) -> str:
+    return f"  {command.name:<{WIDTH}}{command.summary}\n"

@@ -2,6 +2,7 @@
 
 from typing import TYPE_CHECKING
 
+from hermes.cli import loaders
 from hermes.cli.command import Command
 
 if TYPE_CHECKING:
@@ -35,6 +36,7 @@ WINDOW = Command(
     words=(),
     summary="Talk, in a window in this terminal",
     given=Window,
+    load=loaders.window,
     arguments=_window,
     more="docs/TERMINAL.md has the keys; so has /keys in the window.",
 )
