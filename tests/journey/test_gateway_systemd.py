@@ -33,7 +33,8 @@ PATIENCE_S = 20.0
 LIMIT = """
 import os, sys
 sys.path.insert(0, sys.argv[1])
-from hermes.cli.service.notify import notifier, stop_limit, watchdog_interval
+from hermes.cli.service.limit import stop_limit
+from hermes.cli.service.notify import notifier, watchdog_interval
 me = os.getpid()
 text = f"{stop_limit(os.environ, me)} {watchdog_interval(os.environ, me)}"
 notifier(os.environ).ready(text)

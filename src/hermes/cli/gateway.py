@@ -12,7 +12,7 @@ import os
 import signal
 import sys
 import time
-from collections.abc import AsyncIterator, Iterator
+from collections.abc import AsyncIterator, Callable, Iterator, Mapping
 from contextlib import asynccontextmanager, contextmanager
 from pathlib import Path
 from typing import TextIO
@@ -25,7 +25,7 @@ from hermes.cli.command import Nothing
 from hermes.cli.errors import DONE
 from hermes.cli.place import Place
 from hermes.cli.service.lock import LOCK, note
-from hermes.cli.service.notify import Notify, notifier, stop_limit, watchdog_interval
+from hermes.cli.service.notify import Notify, notifier, supervised, watchdog_interval
 from hermes.core.errors import Misconfigured, StoreBusy
 from hermes.gateway.drain import Leaving, drain_limit
 from hermes.gateway.serve import Serving
@@ -35,17 +35,19 @@ STACKS = "stacks.log"
 FRAMES_MAX = 12
 LOCK_TRIES, LOCK_PAUSE_S = 20, 0.05
 
+StopLimit = Callable[[Mapping[str, str], int], float | None]
+
 log = logging.getLogger("hermes.gateway")
 
 
-def run(_given: Nothing, place: Place) -> int:
+def run(_given: Nothing, place: Place, stop_limit: StopLimit) -> int:
     settings = place.settings()
     prepare(place.home)
     logs.begin(place.home, settings, place.environ)
     with _only_one(place), _stacks(place.home / "logs" / STACKS) as stacks:
         restarts = True
         while restarts:
-            restarts = asyncio.run(_serve(place, settings, stacks)) == "restart_timeout"
+            restarts = asyncio.run(_serve(place, settings, stacks, stop_limit)) == "restart_timeout"
             if restarts and _can_start(place):
                 place.console.tell("Starting anew.")
                 os.execv(sys.executable, [sys.executable, *sys.orig_argv[1:]])  # noqa: S606
@@ -68,14 +70,18 @@ def _can_start(place: Place) -> bool:
     return True
 
 
-async def _serve(place: Place, settings: Settings, stacks: TextIO) -> Leaving:
+async def _serve(
+    place: Place, settings: Settings, stacks: TextIO, stop_limit: StopLimit
+) -> Leaving:
     word = notifier(place.environ)
     async with (
         served(place.home, settings) as serving,
         _signals(place, serving, stacks),
         _watchdog(place, word),
     ):
-        supervisor_s = await asyncio.to_thread(stop_limit, place.environ, os.getpid())
+        supervisor_s = None
+        if supervised(place.environ):
+            supervisor_s = await asyncio.to_thread(stop_limit, place.environ, os.getpid())
         limit_s = drain_limit(settings.gateway.drain_timeout_s, supervisor_s)
         leaving = await serving.run(lambda: _ready(place, serving, word), limit_s)
         word.stopping() if leaving == "shutdown_timeout" else word.reloading()

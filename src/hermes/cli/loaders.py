@@ -4,6 +4,7 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping
     from pathlib import Path
 
     from hermes.cli import (
@@ -178,7 +179,13 @@ def restore() -> "Callable[[backup_grammar.Restore, Place], int]":
 def gateway_run() -> "Callable[[Nothing, Place], int]":
     from hermes.cli.gateway import run
 
-    return run
+    return lambda given, place: run(given, place, _stop_limit)
+
+
+def _stop_limit(environ: "Mapping[str, str]", pid: int) -> float | None:
+    from hermes.cli.service.limit import stop_limit
+
+    return stop_limit(environ, pid)
 
 
 def gateway_status() -> "Callable[[Shown, Place], int]":
