@@ -4,33 +4,16 @@ The built-in model is offered, installed with its progress, and answers; how to 
 and a chat is said in the same breath.
 """
 
-from msgspec.structs import replace
-
 from hermes.cli import model, model_local
 from hermes.cli.model_grammar import CHOOSE
 from hermes.cli.model_kept import Picked, keep
 from hermes.cli.place import Place
-from hermes.cli.service.lock import running
 from hermes.cli.service.questions import Questions
 from hermes.core.errors import Rejected
 from hermes.models import offer
 from hermes.settings import Settings, survey
 
-PROVIDER = "HERMES_MODEL__PROVIDER"
 BUILTIN, CHOICE, QUIT = 1, 2, 3
-ASIDE = "No model is set up: the small built-in one answers. A real one: hermes model"
-
-
-def lent(place: Place) -> Place:
-    """For one message without a terminal: where nobody was chosen and the built-in model is
-    there, that one answers, and says so. A gateway that runs has a model of its own."""
-    settings, problems = survey(place.home, place.environ)
-    if problems or settings.model.provider or running(place.home) is not None:
-        return place
-    if not model_local.installed():
-        return place
-    place.console.tell(ASIDE)
-    return replace(place, environ={**place.environ, PROVIDER: model_local.NAME})
 
 
 def ready(place: Place, questions: Questions) -> bool:

@@ -79,7 +79,7 @@ def chat() -> "Callable[[talk_grammar.Chat, Place], int]":
 
             return WINDOW.run([f"--session={given.session}"], lambda: place)
         from hermes.cli.chat import run
-        from hermes.cli.first import lent
+        from hermes.cli.lent import lent
 
         return run(given, lent(place))
 
