@@ -23,6 +23,15 @@ class Alarm:
             self._timer.cancel()
             self._timer = None
 
+    def end(self) -> None:
+        """Nobody needs to be waked any more."""
+        self.clear()
+        self._ring = _nobody
+
     def _rung(self) -> None:
         self._timer = None
         self._ring()
+
+
+def _nobody() -> None:
+    """Is waked."""

@@ -74,15 +74,18 @@ class Line(asyncio.Protocol):
             self._alarm.set(self._patience.head_s)
 
     def connection_lost(self, exc: Exception | None) -> None:  # noqa: ARG002
+        """All who hold on to us let go, so that nothing of us waits for the collector."""
         self._crowd.leave(self)
-        self._alarm.clear()
+        self._alarm.end()
         self.idle_since, self._deaf, self._unread = None, True, b""
         for request in (self._current, self._newest, *self._waiting):
             if request is not None:
                 request.leave()
         self._waiting.clear()
+        self._current = self._newest = None
         self._outlet.end()
-        del self._parser, self._answers  # they hold on to us
+        self._parser.end()
+        del self._parser, self._answers
 
     def pause_writing(self) -> None:
         self._outlet.pause()

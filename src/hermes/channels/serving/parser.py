@@ -50,6 +50,11 @@ class Parser:
     def is_amid_head(self) -> bool:
         return self._begun or self.raw > 0
 
+    def end(self) -> None:
+        """Nothing more is read. The reader in C and we hold each other."""
+        self.over, self._request = True, None
+        del self._http, self._listener
+
     def feed(self, piece: bytes | memoryview) -> None:
         """Raises Malformed."""
         self.raw += len(piece)

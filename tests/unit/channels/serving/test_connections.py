@@ -3,10 +3,16 @@
 import asyncio
 import contextlib
 import gc
+from collections import Counter
 
 import pytest
 
-from hermes.channels.serving.line import Patience
+from hermes.channels.serving.alarm import Alarm
+from hermes.channels.serving.answers import Answers
+from hermes.channels.serving.line import Line, Patience
+from hermes.channels.serving.outlet import Outlet
+from hermes.channels.serving.parser import Parser
+from hermes.channels.serving.request import Request
 from hermes.channels.serving.server import CONNECTIONS_MIN
 from tests.unit.channels.serving.place import (
     CLOSE,
@@ -298,6 +304,31 @@ async def test_at_the_end_nobody_is_waited_for_for_ever() -> None:
         assert loop.time() - began < 2.0
         assert statuses(await waits.rest()) == [500]
         assert not (await streams.rest()).endswith(b"0\r\n\r\n")
+
+
+async def test_a_connection_that_is_over_is_forgotten_at_once() -> None:
+    """Without the collector of garbage, which comes late and costs more than what it frees."""
+    gc.collect()
+    gc.disable()
+    try:
+        async with served() as here:
+            for _ in range(5):
+                await here.sent(get("/", CLOSE))
+                await here.sent(b"nonsense")
+                kept = await here.dial()
+                kept.write(get())
+                await kept.until(b"here")
+                kept.close()
+                left = await here.dial()
+                left.write(post("/echo", b"Content-Length: 5\r\n", b"x"))
+                await asyncio.wait_for(here.house.begun.get(), WAIT_S)
+                left.close()
+            await asyncio.sleep(0.1)
+            kinds = (Line, Parser, Request, Answers, Outlet, Alarm)
+            there = (type(one) for one in gc.get_objects())
+            assert Counter(kind.__name__ for kind in there if kind in kinds) == {}
+    finally:
+        gc.enable()
 
 
 async def test_a_connection_that_is_over_leaves_nothing_behind() -> None:
