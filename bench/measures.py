@@ -103,10 +103,21 @@ def ahead(ours: Figure | None, theirs: Figure | None, measure: Measure) -> float
     return 1 / times if measure.more else times
 
 
-def fates_of(results: Json, program: str) -> Mapping[str, Json]:
-    """What became of its turns, by the instant of the kill."""
-    fates = results.get("rows", {}).get("crash", {}).get("fates", {}).get(program, [])
-    return {fate["instant"]: fate for fate in fates}
+def fates_of(results: Json, program: str) -> Mapping[str, Sequence[Json]]:
+    """What became of its turns, by the instant of the kill; each was tried several times."""
+    fates: dict[str, list[Json]] = {}
+    for fate in results.get("rows", {}).get("crash", {}).get("fates", {}).get(program, []):
+        fates.setdefault(fate["instant"], []).append(fate)
+    return fates
+
+
+def faultless(trials: Sequence[Json]) -> int:
+    return sum(bool(fate["faultless"]) for fate in trials)
+
+
+def worst(trials: Sequence[Json]) -> Json:
+    """One that went wrong, if any did."""
+    return min(trials, key=lambda fate: (fate["faultless"], not fate["reached"]))
 
 
 def times(value: float) -> str:

@@ -4,7 +4,19 @@ import math
 from collections.abc import Iterator, Mapping, Sequence
 
 from bench.matrix import INSTANTS
-from bench.measures import TIMES, Json, Measure, ahead, fates_of, figure, programs, times, told
+from bench.measures import (
+    TIMES,
+    Json,
+    Measure,
+    ahead,
+    fates_of,
+    faultless,
+    figure,
+    programs,
+    times,
+    told,
+    worst,
+)
 from hermes.views.chart import Box, Shape, Sheet, Tone, Words
 
 WIDTH, EDGE, LEFT, RIGHT = 960, 32, 300, 820
@@ -126,7 +138,7 @@ def grid(results: Json) -> Sheet:
     ]
     for column, name in enumerate(names):
         x = EDGE + INSTANT_WIDTH + width * column
-        good = sum(bool(fate["faultless"]) for fate in fates[name].values())
+        good = sum(faultless(trials) == len(trials) for trials in fates[name].values())
         label = f"{results['programs'][name]['label']}: {good} of {len(fates[name])}"
         shapes.append(Words(x + width / 2, CELL_TOP - 14, label, 12, anchor="middle", bold=True))
     for row, (instant, words) in enumerate(INSTANTS.items()):
@@ -138,13 +150,16 @@ def grid(results: Json) -> Sheet:
     return Sheet(WIDTH, CELL_TOP + CELL * len(INSTANTS) + 20, title, tuple(shapes))
 
 
-def _cell(fate: Json, x: float, y: float, width: float) -> Iterator[Shape]:
+def _cell(trials: Sequence[Json], x: float, y: float, width: float) -> Iterator[Shape]:
+    fate, good = worst(trials), faultless(trials)
     tone: Tone = "cached" if fate["faultless"] else "output" if fate["reached"] else "line"
     yield Box(x + 2, y + 1, width - 4, CELL - 6, tone, fate["why"])
     counts = f"{fate['answers']} · {fate['effects']}" if fate["reached"] else "not measured"
     wrong = _wrong(fate)
     middle = y + CELL / 2 - 2
     text = f"{counts}, {wrong}" if wrong else counts
+    if 0 < good < len(trials):
+        text += f" ({len(trials) - good} of {len(trials)})"
     yield Words(x + width / 2, middle, text, SMALL, anchor="middle")
 
 

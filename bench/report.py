@@ -18,10 +18,12 @@ from bench.measures import (
     Measure,
     ahead,
     fates_of,
+    faultless,
     figure,
     programs,
     times,
     told,
+    worst,
 )
 from bench.peers import OURS
 from hermes.views.svg import svg
@@ -49,6 +51,7 @@ def write(results: Json, out: Path, document: Path) -> None:
         "floor": " and ".join(_floor(results)),
         "figures": "\n".join(_figures(results)).strip(),
         "matrix": "\n".join(_matrix(results)),
+        "trials": _trials(results),
         "problems": "\n".join(_problems(results)),
         "rounds": f"{results['rounds']} rounds, {results['seconds']:g} s for each load",
         "programs": "\n".join(_programs(results)),
@@ -120,7 +123,18 @@ def _matrix(results: Json) -> Iterator[str]:
     yield from _heads(results, names, "killed when", "---")
     for instant, words in INSTANTS.items():
         cells = [fates_of(results, name).get(instant) for name in names]
-        yield f"| {words} | {' | '.join(_fate(cell) if cell else '' for cell in cells)} |"
+        yield f"| {words} | {' | '.join(_fates(cell) if cell else '' for cell in cells)} |"
+
+
+def _trials(results: Json) -> str:
+    every = [fates_of(results, name).values() for name in programs(results)]
+    least = min((len(trials) for fates in every for trials in fates), default=0)
+    return "once" if least == 1 else f"{least} times"
+
+
+def _fates(trials: Sequence[Json]) -> str:
+    good, text = faultless(trials), _fate(worst(trials))
+    return f"{good} of {len(trials)} faultless, else {text}" if 0 < good < len(trials) else text
 
 
 def _fate(fate: Json) -> str:

@@ -23,9 +23,11 @@ QUESTION = "Please go on with the work."
 SESSIONS = (1, 16, 64)
 MESSAGES = (10, 200, 1000)
 WINDOW = 10  # turns on either side of such a history's length
+SOME = 5  # of these together are one figure
 SETTLE_S = 5.0  # from ready to idle
 SLOW_S = 15.0  # what takes longer is measured once
 ROW_S = 420.0  # no other round is begun then
+KILLS_S = 1_500.0  # nor of kills
 VISITS_S = 60.0
 READY_S = 120.0
 MANY = 200
@@ -52,11 +54,11 @@ class Field:
     now: str = ""  # which round it is
     slow: set[str] = field(default_factory=set)  # what took so long that once has to be enough
 
-    def turns(self, count: int) -> Iterator[int]:
+    def turns(self, count: int, within_s: float = ROW_S) -> Iterator[int]:
         """Rounds, one after the other, so that whoever watches knows which it is."""
         began = time.monotonic()
         for number in range(count):
-            if number and time.monotonic() - began > ROW_S:
+            if number and time.monotonic() - began > within_s:
                 print(f"  no time for more than {number} rounds", flush=True)
                 return
             self.now = f"{number + 1} of {count}"
@@ -220,9 +222,10 @@ async def history(field: Field) -> None:
             if name not in field.problems and len(one.spent) >= first:
                 with field.tried(name):
                     part = await one.turns(last - len(one.spent))
-                    wall = statistics.median(wall for wall, _ in part)
-                    cpu = statistics.mean(cpu for _, cpu in part)
-                    field.add(name, **{f"wall{messages}_s": wall, f"cpu{messages}_s": cpu})
+                    for at in range(0, len(part), SOME):
+                        some = statistics.median(wall for wall, _ in part[at : at + SOME])
+                        field.add(name, **{f"wall{messages}_s": some})
+                    field.add(name, **{f"cpu{messages}_s": statistics.mean(c for _, c in part)})
     for name, one in long.items():
         one.close()
         up[name].kill()
@@ -236,13 +239,14 @@ async def _grown(field: Field, name: str, one: Long, turns: int) -> None:
 
 
 async def memory(field: Field) -> None:
-    up = await field.gateways(field.model())
-    for name, here in up.items():
-        with field.tried(name):
-            idle = here.memory() / 1e6
-            count = await visits(here, "many", sessions=MANY, wide=16, seconds=VISITS_S)
-            field.add(name, idle_mb=idle, after_mb=here.memory() / 1e6, sessions=count)
-        here.kill()
+    model = field.model()
+    for _ in field.turns(field.rounds):
+        for name, here in (await field.gateways(model)).items():
+            with field.tried(name):
+                idle = here.memory() / 1e6
+                count = await visits(here, "many", sessions=MANY, wide=16, seconds=VISITS_S)
+                field.add(name, idle_mb=idle, after_mb=here.memory() / 1e6, sessions=count)
+            here.kill()
 
 
 async def prompt(field: Field) -> None:
@@ -265,7 +269,8 @@ async def prompt(field: Field) -> None:
 
 
 async def crash(field: Field) -> None:
-    """Every instant of everybody, so many at a time; there is much waiting in it."""
+    """Every instant of everybody, so many at a time; there is much waiting in it. A turn may be
+    lucky once, so each is tried several times."""
     free = asyncio.Semaphore(AT_A_TIME)
 
     async def one(name: str, peer: Peer, installed: Installed, instant: str) -> None:
@@ -276,8 +281,8 @@ async def crash(field: Field) -> None:
 
     everybody = list(field.standing())
     cases = [(*who, instant) for instant in matrix.INSTANTS for who in everybody]
-    field.now = f"{len(cases)}"
-    await asyncio.gather(*(one(*case) for case in cases))
+    for _ in field.turns(field.rounds, within_s=KILLS_S):
+        await asyncio.gather(*(one(*case) for case in cases))
     order = list(matrix.INSTANTS)
     for name, fates in field.fates.items():
         fates.sort(key=lambda fate: order.index(str(fate["instant"])))

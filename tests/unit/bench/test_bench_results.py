@@ -6,7 +6,7 @@ from xml.etree import ElementTree
 import pytest
 from bench import report
 from bench.kept import PART, WHOLE, Kept, results
-from bench.matrix import fault
+from bench.matrix import Fate, as_json, fault
 from bench.measures import Figure, Measure, ahead, times, told
 
 ROOT = Path(__file__).parents[3]
@@ -76,6 +76,19 @@ def test_what_a_provider_would_refuse_is_a_fault_of_the_history() -> None:
     assert fault([asked, call, again], "again") == "a call without its result"
     assert fault([asked, result, again], "again") == "a result without its call"
     assert fault([again], "again") == "the message is not in it"
+
+
+def test_a_kill_that_went_wrong_once_is_not_faultless(tmp_path: Path) -> None:
+    went_well = {"reached": True, "itself": True, "known": True, "valid": True, "answers": 1}
+    good, bad = (as_json(Fate("began", **went_well, effects=times)) for times in (1, 2))
+    kept = Kept(tmp_path, ASKED)
+    kept.programs({"hermes": {"label": "Hermes", "version": "1", "how": "h", "set": "s"}})
+    kept.row("crash", {"figures": {}, "problems": {}, "fates": {"hermes": [good, bad, good]}})
+    report.write(kept.whole(ABOUT), tmp_path, tmp_path / "document.md")
+    text = (tmp_path / "document.md").read_text(encoding="utf-8")
+    assert "| 2 of 3 faultless, else answers: 1, effects: 2 |" in text
+    assert "Each kill was done 3 times" in text
+    assert "Hermes: 0 of 1" in (tmp_path / "crash.svg").read_text(encoding="utf-8")
 
 
 def test_a_document_can_be_made_from_any_part_of_the_results(tmp_path: Path) -> None:
