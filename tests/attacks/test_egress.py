@@ -21,7 +21,7 @@ CALLS = {"create_connection", "open_connection", "urlopen", "sock_connect", "con
 WHY = {
     "egress/client.py": "the place: every URL that comes from content",
     "providers/dial.py": "models, at the address that the owner set",
-    "providers/wire.py": "reads the environment's proxies, for models; opens nothing",
+    "views/rare.py": "reads the environment's proxies, for models; opens nothing",
     "channels/telegram/wire.py": "the bot's own API, at a fixed host or the owner's",
     "channels/telegram/failures.py": "names what that client raises; opens nothing",
     "channels/local/sockets.py": "a socket in the home, by its path",

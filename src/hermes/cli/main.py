@@ -88,9 +88,9 @@ def _found(argv: list[str]) -> tuple["Command[object]", list[str]]:
 
 
 def _unknown(before: str, word: str, known: Sequence[str] | Mapping[str, object]) -> NoReturn:
-    from difflib import get_close_matches
+    from hermes.views.rare import likely
 
-    near = get_close_matches(word, list(known), n=1)
+    near = likely(word, known)
     meant = f"Did you mean: {before} {near[0]}" if near else f"See: {before} --help"
     raise Usage(f"there is no command “{before} {word}”. {meant}")
 

@@ -7,7 +7,6 @@ import asyncio
 import time
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from difflib import get_close_matches
 from urllib.parse import urlsplit
 
 from msgspec.structs import replace as changed
@@ -27,6 +26,7 @@ from hermes.core.errors import (
 from hermes.costs import pricing
 from hermes.models import Offer, listed, offer, offers, tried
 from hermes.settings import Model, Settings, survey
+from hermes.views.rare import likely
 
 QUESTION = "Say hello in one short sentence."
 SHOWN_CHARS = 160
@@ -170,7 +170,7 @@ class Choice:
             self._tell(f"It has no list of models ({none})")
         name = self.given.model or self._pick_model(list(found))
         if found and name not in found:
-            near = get_close_matches(name, found, n=1)
+            near = likely(name, found)
             self._tell(f"{name} is not in its list.{f' Did you mean {near[0]}?' if near else ''}")
         return replace(picked, name=name, context_length=found.get(name))
 
