@@ -8,6 +8,7 @@ import signal
 import socket
 import subprocess
 import tempfile
+import threading
 import time
 from collections.abc import Iterator
 from dataclasses import dataclass, field
@@ -137,11 +138,10 @@ def run(launch: Launch, home: Path) -> Spent:
             stdout=out,
             stderr=subprocess.STDOUT,
         )
-        try:
-            status = child.wait(RUN_S_MAX)
-        except subprocess.TimeoutExpired:
-            child.kill()
-            status = child.wait()
+        limit = threading.Timer(RUN_S_MAX, child.kill)
+        limit.start()
+        status = child.wait()  # with a limit of its own it would only look now and then
+        limit.cancel()
         wall, used = time.monotonic() - began, _children_s() - before
         out.seek(0)
         said = out.read().decode("utf-8", "replace")
