@@ -25,9 +25,13 @@ def told(*words: str) -> str:
     return "".join(f"{line}\n" for line in ("called", *(f"<{word}>" for word in words)))
 
 
+def program(checkout: Checkout) -> tuple[str, str]:
+    return "-I", f"{checkout.folder}/src/hermes/__main__.py"
+
+
 def test_arguments_arrive_unchanged(ready: Checkout) -> None:
     words = ["chat", "-q", "two  words", "", "*", "$HOME", "a\nb", "--"]
-    assert ready.run(*words) == (0, told("-I", "-m", "hermes", *words), "")
+    assert ready.run(*words) == (0, told(*program(ready), *words), "")
 
 
 def test_standard_input_and_exit_status_are_the_programs(ready: Checkout) -> None:
@@ -54,12 +58,12 @@ def test_works_through_links_and_from_any_folder(ready: Checkout, tmp_path: Path
         done = subprocess.run(
             command, cwd=folder, env=ready.environment(), capture_output=True, text=True, check=True
         )
-        assert (done.stdout, done.stderr) == (told("-I", "-m", "hermes"), "")
+        assert (done.stdout, done.stderr) == (told(*program(ready)), "")
 
 
 def test_runs_no_other_command_on_the_way(ready: Checkout) -> None:
     code, out, err = ready.run("--version", PATH="/nonexistent")
-    assert (code, out, err) == (0, told("-I", "-m", "hermes", "--version"), "")
+    assert (code, out, err) == (0, told(*program(ready), "--version"), "")
 
 
 def test_read_only_checkout_uses_the_environment_in_the_cache(ready: Checkout) -> None:
@@ -67,7 +71,7 @@ def test_read_only_checkout_uses_the_environment_in_the_cache(ready: Checkout) -
     cached = ready.machine / "home" / ".cache" / "hermes" / f"env{flat}-"
     cached.parent.mkdir(parents=True)
     ready.venv.rename(cached)
-    assert ready.run("-V") == (0, told("-I", "-m", "hermes", "-V"), "")
+    assert ready.run("-V") == (0, told(*program(ready), "-V"), "")
 
 
 @pytest.mark.parametrize(
