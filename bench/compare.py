@@ -5,8 +5,8 @@
 Without --peers it measures Hermes alone. Peers are installed from the package registries into a
 folder that is deleted at the end (--keep DIR leaves it, and the next run finds them there), and are
 pointed at a model on loopback. The rounds of all programs take turns. Writes results.json, the
-plots and the document; --report writes them again from the results that are there. A run that was
-interrupted goes on where it was when the same command is given again.
+plots, the document and the table of the README; --report writes them again from the results that
+are there. A run that was interrupted goes on where it was when the same command is given again.
 """
 
 import argparse
@@ -29,8 +29,10 @@ from bench.peers.base import Installed, NotHere, Peer, size_of
 from bench.report import write
 from bench.rows import ROWS, Field, There
 from bench.running import House, run
+from bench.summary import put_into
 
 ROOT = Path(__file__).parents[1]
+DOCUMENT, README = ROOT / "docs" / "BENCHMARKS.md", ROOT / "README.md"
 ROUNDS, SECONDS, HISTORY_S = 3, 3.0, 360.0
 INSTALL = "install"
 STAMP = "installed.json"
@@ -53,6 +55,8 @@ def main(words: Sequence[str] | None = None) -> int:
             kept = Path(given.keep).resolve() if given.keep else Path(folder) / "programs"
             found = _measured(given, rows, Path(folder), kept)
     write(found, out, Path(given.document))
+    if Path(given.document) == DOCUMENT:
+        README.write_text(put_into(README.read_text("utf-8"), found), "utf-8")
     print(f"Written: {given.document}, {given.out}")
     return 0
 
@@ -66,7 +70,7 @@ def _parser() -> argparse.ArgumentParser:
     words.add_argument("--seconds", type=float, default=SECONDS, help="of each load", metavar="S")
     words.add_argument("--history-s", type=float, default=HISTORY_S, help="at most", metavar="S")
     words.add_argument("--out", default=str(ROOT / "docs" / "benchmarks"), metavar="DIR")
-    words.add_argument("--document", default=str(ROOT / "docs" / "BENCHMARKS.md"), metavar="FILE")
+    words.add_argument("--document", default=str(DOCUMENT), metavar="FILE")
     words.add_argument("--keep", metavar="DIR", help="install there, and leave it")
     words.add_argument("--report", action="store_true", help="measure nothing, write it anew")
     return words

@@ -8,6 +8,7 @@ from bench import report
 from bench.kept import PART, WHOLE, Kept, results
 from bench.matrix import Fate, as_json, fault
 from bench.measures import Figure, Measure, ahead, times, told
+from bench.summary import put_into
 
 ROOT = Path(__file__).parents[3]
 ASKED = {"rounds": 3, "rows": ["version", "ask"]}
@@ -110,3 +111,5 @@ def test_the_document_is_what_its_results_and_its_words_make(tmp_path: Path) -> 
     report.write(results(docs / "benchmarks"), tmp_path / "benchmarks", tmp_path / "made.md")
     made = (tmp_path / "made.md").read_text(encoding="utf-8")
     assert made == (docs / "BENCHMARKS.md").read_text(encoding="utf-8"), "./hermes-bench --report"
+    page = (ROOT / "README.md").read_text(encoding="utf-8")
+    assert put_into(page, results(docs / "benchmarks")) == page, "./hermes-bench --report"
