@@ -18,7 +18,7 @@ BEGIN, END = "<!-- made by ./hermes-bench -->\n\n", "\n<!-- until here -->\n"
 CHOSEN = {
     ("install", "mb"): "install, on disk",
     ("version", "cpu_s"): "`--version`, CPU",
-    ("ask", "first_wall_s"): "one question, fresh home",
+    ("ask", "later_wall_s"): "one question",
     ("gateway", "ready_s"): "gateway ready",
     ("gateway", "idle_mb"): "gateway at rest",
     ("memory", "after_mb"): "memory after 200 sessions",
