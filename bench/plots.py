@@ -2,6 +2,7 @@
 
 import math
 from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import replace
 
 from bench.matrix import INSTANTS
 from bench.measures import (
@@ -33,7 +34,7 @@ def bars(results: Json, title: str, measures: Sequence[Measure]) -> Sheet:
     """A group for each measure. Bars begin at the best of all; ten times as much is one step."""
     names = programs(results)
     shapes: list[Shape] = list(_head(results, title, names))
-    groups = [(measure, _values(results, measure, names)) for measure in measures]
+    groups = [(measure, _values(results, measure, names)) for measure in _apart(measures)]
     groups = [(measure, values) for measure, values in groups if values]
     decades = max((_decades(values) for _, values in groups), default=1.0)
     bottom = TOP + sum(_height(values) for _, values in groups)
@@ -43,6 +44,14 @@ def bars(results: Json, title: str, measures: Sequence[Measure]) -> Sheet:
         shapes += _group(results, measure, values, y, decades, names)
         y += _height(values)
     return Sheet(WIDTH, int(bottom) + 16, title, tuple(shapes))
+
+
+def _apart(measures: Sequence[Measure]) -> Sequence[Measure]:
+    """Without the words that all end with: the title says those, and there is little room."""
+    ends = {measure.label.rpartition(", ")[2] for measure in measures}
+    if len(ends) > 1:
+        return measures
+    return [replace(one, label=one.label.rpartition(", ")[0]) for one in measures]
 
 
 def _values(results: Json, measure: Measure, names: Sequence[str]) -> dict[str, float]:
@@ -159,7 +168,7 @@ def _cell(trials: Sequence[Json], x: float, y: float, width: float) -> Iterator[
     middle = y + CELL / 2 - 2
     text = f"{counts}, {wrong}" if wrong else counts
     if 0 < good < len(trials):
-        text += f" ({len(trials) - good} of {len(trials)})"
+        text = f"{len(trials) - good} of {len(trials)}: {wrong or counts}"
     yield Words(x + width / 2, middle, text, SMALL, anchor="middle")
 
 

@@ -32,7 +32,7 @@ WORDS = Path(__file__).with_name("document.md.in")
 FOUND = Path(__file__).with_name("found.md.in")
 PICTURES: Mapping[str, tuple[str, Sequence[Measure]]] = {
     "start": ("Install, start and rest", (*INSTALL, *START, *GATEWAY)),
-    "plain": ("Turns", PLAIN),
+    "plain": ("Plain turns", PLAIN),
     "tool": ("Turns with one command", TOOL),
     "history": ("A turn's cost as a conversation grows", HISTORY),
 }
