@@ -1,6 +1,6 @@
 """The table of the README, from results: the few figures that a newcomer looks at first."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 
 from bench.measures import (
     SECTIONS,
@@ -57,8 +57,8 @@ def table(results: Json) -> Iterator[str]:
         yield f"| {label} | {' | '.join(cells)} |\n"
 
 
-def _kills(results: Json, name: str) -> list[list[Json]]:
-    return [list(trials) for trials in fates_of(results, name).values()]
+def _kills(results: Json, name: str) -> Sequence[Sequence[Json]]:
+    return list(fates_of(results, name).values())
 
 
 def _short(value: float, unit: Unit) -> str:

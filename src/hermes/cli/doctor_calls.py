@@ -3,7 +3,6 @@
 import asyncio
 import time
 from collections.abc import Iterator, Mapping
-from email.utils import parsedate_to_datetime
 from pathlib import Path
 
 from msgspec.structs import replace
@@ -19,6 +18,7 @@ from hermes.core.errors import ChannelFailed, HermesError, Misconfigured, Provid
 from hermes.egress.faults import HttpFailed
 from hermes.models import looked, model_provider, offer, tried
 from hermes.platforms import platforms_of
+from hermes.views.rare import moment_of
 
 QUESTION = "Reply with the word: ok"
 ANSWER_S, GATEWAY_S, DATE_S = 90.0, 5.0, 5.0
@@ -187,7 +187,7 @@ def _date(url: str) -> float | None:
         return None
     try:
         said = asyncio.run(_said(f"{url.rstrip('/')}/models"))
-        return parsedate_to_datetime(said).timestamp() if said else None
+        return moment_of(said) if said else None
     except (HttpFailed, ValueError):
         return None
 

@@ -1,7 +1,6 @@
 """hermes send: a message to a chat, through the outbox like everything else."""
 
 import asyncio
-import mimetypes
 from pathlib import Path
 
 from hermes.app import App, sending
@@ -15,6 +14,7 @@ from hermes.core.messages import Inbound
 from hermes.core.session import ref
 from hermes.core.store import OutboxRow
 from hermes.settings import prepare
+from hermes.views.rare import kind_of
 
 TEXT_CHARS_MAX = 100_000
 CHATS_MAX = 1_000
@@ -53,8 +53,7 @@ async def _message(given: Send, place: Place, app: App, target: Target, text: st
             content = await asyncio.to_thread(Path(name).read_bytes)
         except OSError as error:
             raise Usage(f"{name}: {error.strerror}") from error
-        kind = mimetypes.guess_type(name)[0] or "application/octet-stream"
-        media.append(await app.media.put(content, kind, Path(name).name))
+        media.append(await app.media.put(content, kind_of(name), Path(name).name))
     return relay(target, text, media, account="send", id_=app.new_id(), at=place.clock())
 
 
