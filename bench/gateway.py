@@ -281,7 +281,7 @@ async def _history(stage: Stage, messages: int) -> Path:
 def _imports(stage: Stage) -> tuple[int, float]:
     """Memory and CPU of a process that imports what the gateway does, and nothing else."""
     code = (
-        "import hermes.cli.main, hermes.cli.gateway, hermes.models, hermes.platforms\n"
+        "import hermes.cli.main, hermes.cli.gateway.run, hermes.app.models, hermes.app.platforms\n"
         "import hermes.channels.local.server, hermes.channels.api.server, hermes.stores.sqlite\n"
         "import hermes.channels.api.settings, hermes.stores.media, hermes.terminals.local\n"
         "import hermes.tools.defaults, hermes.settings, resource, sys\n"

@@ -31,7 +31,7 @@ INSTANTS: Mapping[str, str] = {
     "effect": "the effect has happened, the command runs",
     "ended": "the command has just ended",
     "answer given": "the model has answered, nothing is delivered",
-    "delivering": "the answer is on its way, nobody has seen it",
+    "delivering": "the answer is on its way, not seen yet",
     "shown": "the answer is delivered, the receipt is not",
 }
 READY_S, TURN_S, ITSELF_S, SETTLE_S = 120.0, 90.0, 40.0, 3.0

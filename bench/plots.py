@@ -18,7 +18,7 @@ from bench.measures import (
     told,
     worst,
 )
-from hermes.views.chart import Box, Shape, Sheet, Tone, Words
+from hermes.views.chart import ChartArea, ChartLabels, Shape, Sheet, Tone
 
 WIDTH, EDGE, LEFT, RIGHT = 960, 32, 300, 820
 TOP, BAR, GAP, SMALL = 126, 17, 16, 11
@@ -70,8 +70,8 @@ def _height(values: Mapping[str, float]) -> int:
 
 
 def _head(results: Json, title: str, names: Sequence[str]) -> Iterator[Shape]:
-    yield Words(EDGE, 34, title, 20, bold=True)
-    yield Words(
+    yield ChartLabels(EDGE, 34, title, 20, bold=True)
+    yield ChartLabels(
         EDGE,
         60,
         SCALE,
@@ -81,8 +81,8 @@ def _head(results: Json, title: str, names: Sequence[str]) -> Iterator[Shape]:
     x = float(EDGE)
     for name in names:
         label = _label(results, name)
-        yield Box(x, 78, 11, 11, _tone(name, names))
-        yield Words(x + 17, 83.5, label, SMALL + 1, "faint")
+        yield ChartArea(x, 78, 11, 11, _tone(name, names))
+        yield ChartLabels(x + 17, 83.5, label, SMALL + 1, "faint")
         x += 17 + 7.2 * len(label) + 26
 
 
@@ -99,9 +99,9 @@ def _scale(decades: float, bottom: float) -> Iterator[Shape]:
     width = RIGHT - LEFT
     for step in range(int(decades) + 1):
         x = LEFT + width * step / decades
-        yield Box(x, TOP - 6, 1, bottom - TOP, "line")
+        yield ChartArea(x, TOP - 6, 1, bottom - TOP, "line")
         mark = f"{10**step}{TIMES}" if step else "best"
-        yield Words(x, TOP - 15, mark, SMALL, "faint", "middle")
+        yield ChartLabels(x, TOP - 15, mark, SMALL, "faint", "middle")
 
 
 def _group(
@@ -114,7 +114,7 @@ def _group(
 ) -> Iterator[Shape]:
     best = min(values.values())
     middle = y + BAR * len(values) / 2 - 2
-    yield Words(LEFT - 14, middle, measure.label.replace("`", ""), 13, anchor="end")
+    yield ChartLabels(LEFT - 14, middle, measure.label.replace("`", ""), 13, anchor="end")
     ours = figure(results, measure, names[0])
     for number, (name, value) in enumerate(values.items()):
         found = figure(results, measure, name)
@@ -124,9 +124,11 @@ def _group(
         text = told(found.median, measure.unit)
         ratio = ahead(ours, found, measure) if name != names[0] else None
         about = f"{_label(results, name)}: {text}"
-        yield Box(LEFT, at, length, BAR - 4, _tone(name, names), about)
+        yield ChartArea(LEFT, at, length, BAR - 4, _tone(name, names), about)
         said = f"{text} · {times(ratio)}" if ratio is not None else text
-        yield Words(LEFT + length + 8, at + BAR / 2 - 2, said, SMALL, "ink", bold=name == names[0])
+        yield ChartLabels(
+            LEFT + length + 8, at + BAR / 2 - 2, said, SMALL, "ink", bold=name == names[0]
+        )
 
 
 def grid(results: Json) -> Sheet:
@@ -136,8 +138,8 @@ def grid(results: Json) -> Sheet:
     title = "SIGKILL at ten instants of a turn"
     width = (WIDTH - EDGE - INSTANT_WIDTH - EDGE) / max(len(names), 1)
     shapes: list[Shape] = [
-        Words(EDGE, 34, title, 20, bold=True),
-        Words(
+        ChartLabels(EDGE, 34, title, 20, bold=True),
+        ChartLabels(
             EDGE,
             60,
             COUNTS,
@@ -149,10 +151,12 @@ def grid(results: Json) -> Sheet:
         x = EDGE + INSTANT_WIDTH + width * column
         good = sum(faultless(trials) == len(trials) for trials in fates[name].values())
         label = f"{results['programs'][name]['label']}: {good} of {len(fates[name])}"
-        shapes.append(Words(x + width / 2, CELL_TOP - 14, label, 12, anchor="middle", bold=True))
+        shapes.append(
+            ChartLabels(x + width / 2, CELL_TOP - 14, label, 12, anchor="middle", bold=True)
+        )
     for row, (instant, words) in enumerate(INSTANTS.items()):
         y = CELL_TOP + CELL * row
-        shapes.append(Words(EDGE, y + CELL / 2 - 2, words, 11))
+        shapes.append(ChartLabels(EDGE, y + CELL / 2 - 2, words, 11))
         for column, name in enumerate(names):
             if (found := fates[name].get(instant)) is not None:
                 shapes += _cell(found, EDGE + INSTANT_WIDTH + width * column, y, width)
@@ -162,14 +166,14 @@ def grid(results: Json) -> Sheet:
 def _cell(trials: Sequence[Json], x: float, y: float, width: float) -> Iterator[Shape]:
     fate, good = worst(trials), faultless(trials)
     tone: Tone = "cached" if fate["faultless"] else "output" if fate["reached"] else "line"
-    yield Box(x + 2, y + 1, width - 4, CELL - 6, tone, fate["why"])
+    yield ChartArea(x + 2, y + 1, width - 4, CELL - 6, tone, fate["why"])
     counts = f"{fate['answers']} · {fate['effects']}" if fate["reached"] else "not measured"
     wrong = _wrong(fate)
     middle = y + CELL / 2 - 2
     text = f"{counts}, {wrong}" if wrong else counts
     if 0 < good < len(trials):
         text = f"{len(trials) - good} of {len(trials)}: {wrong or counts}"
-    yield Words(x + width / 2, middle, text, SMALL, anchor="middle")
+    yield ChartLabels(x + width / 2, middle, text, SMALL, anchor="middle")
 
 
 def _wrong(fate: Json) -> str:

@@ -10,14 +10,14 @@ import sys
 import time
 from collections.abc import Callable
 
-from hermes.core.policy import Action, Capability, Principal, Role, Setting, decide
-from hermes.tools.shell_paths import Place
-from hermes.tools.shell_syntax import COMMAND_BYTES_MAX, tree_of
-from hermes.tools.shell_verdict import judge
+from hermes.core.policy import Action, Capability, PolicyContext, PolicySubject, Role, decide
+from hermes.tools.shell.parser import COMMAND_BYTES_MAX, tree_of
+from hermes.tools.shell.paths import CommandPlace
+from hermes.tools.shell.verdict import judge
 
 ROUNDS = 300
 P99_MAX_S = 0.001
-PLACE = Place(root="/srv/project", cwd="/srv/project", home="/home/you")
+PLACE = CommandPlace(root="/srv/project", cwd="/srv/project", home="/home/you")
 COMMANDS = {
     "a plain command": "ls -la src",
     "a pipeline": "grep -rn 'def ' src | sort | uniq -c | sort -rn | head -20",
@@ -36,9 +36,9 @@ def main(rounds: int) -> int:
         command = "cat " + (piece * COMMAND_BYTES_MAX)[: COMMAND_BYTES_MAX - 4]
         name = f"10 kB of {piece!r}"
         worst = max(worst, _told(name, lambda each=command: judge(each, PLACE), rounds, unit))
-    principal = Principal(Role.OWNER, "you")
+    principal = PolicySubject(Role.OWNER, "you")
     action = Action(tool="terminal", capabilities=frozenset({Capability.EXECUTE}))
-    setting = Setting(at=0.0, profile="write", labels=frozenset({"untrusted"}))
+    setting = PolicyContext(at=0.0, profile="write", labels=frozenset({"untrusted"}))
     _told("a decision", lambda: decide(principal, action, setting), rounds, unit)
     print(f"worst 99th percentile: {worst * 1e6:,.0f} µs, allowed {P99_MAX_S * 1e6:,.0f} µs")
     return 0 if worst <= P99_MAX_S else 1

@@ -163,7 +163,7 @@ def _problems(results: Json) -> Iterator[str]:
 
 
 def _programs(results: Json) -> Iterator[str]:
-    yield "| program | version | driven by | set up, beside the model |"
+    yield "| program | version | driven by | set up, in addition to the model |"
     yield "| --- | --- | --- | --- |"
     for name in programs(results):
         one = results["programs"][name]

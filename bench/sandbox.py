@@ -17,16 +17,17 @@ import time
 from collections.abc import Callable
 from pathlib import Path
 
+from hermes.ports.sandbox import BoxRequest, Sandbox
 from hermes.terminals.environment import environments
-from hermes.terminals.orders import BEGUN, Order
+from hermes.terminals.orders import BEGUN, SpawnOrder
 from hermes.terminals.sandbox.bubblewrap import BubblewrapSandbox
-from hermes.terminals.sandbox.choice import Unboxed, this_machine
-from hermes.terminals.sandbox.ground import Ground
-from hermes.terminals.sandbox.landlock import LandlockSandbox, Means
+from hermes.terminals.sandbox.choice import FileOwners, Unboxed, landlock_version, this_machine
+from hermes.terminals.sandbox.ground import Ground, Means
+from hermes.terminals.sandbox.landlock import ABI_MIN, LandlockSandbox
 from hermes.terminals.sandbox.limits import Caps, Cgroups
 from hermes.terminals.sandbox.places import places_of
-from hermes.terminals.spawn import Launcher
-from hermes.views.sandbox import Sandbox, Wish
+from hermes.terminals.sandbox.seccomp import TABLES, Machine
+from hermes.terminals.spawn import Launcher, asked
 
 TIMES_MAX = 6.0
 PAUSE_S = 0.01  # what one command leaves to the kernel should not slow the next
@@ -43,22 +44,24 @@ def sandboxes(place: Path) -> dict[str, Sandbox]:
         seen=environments(os.environ),
         caps=caps,
         cgroups=Cgroups((), caps),
+        maps=FileOwners(asked).can_map,
     )
     made: dict[str, Sandbox] = {NO_BOX: Unboxed(ground.seen.host, caps, ground.cgroups)}
+    machine, root = _machine(), os.geteuid() == 0
     if program := here.which("bwrap"):
-        made["bubblewrap"] = BubblewrapSandbox(ground, program)
-    for name, whole, users in (
-        ("landlock", True, os.geteuid() != 0),
-        ("landlock, own users", True, True),
-        ("landlock, no namespaces", False, False),
-    ):
-        means = Means(
-            machine=os.uname().machine,  # type: ignore[arg-type]
-            namespaces=whole,
-            own_users=users,
-        )
-        made[name] = LandlockSandbox(ground, means)
-    return made
+        means = Means(machine=machine, other_user=root, scoped=landlock_version() >= ABI_MIN)
+        made["bubblewrap"] = BubblewrapSandbox(ground, means, program)
+    ways = {
+        "landlock": Means(machine=machine, own_users=not root, other_user=root),
+        "landlock, own users": Means(machine=machine),
+        "landlock, no namespaces": Means(machine=machine, namespaces=False, own_users=False),
+    }
+    return made | {name: LandlockSandbox(ground, means) for name, means in ways.items()}
+
+
+def _machine() -> Machine:
+    name = os.uname().machine
+    return next(each for each in TABLES if each == name)
 
 
 def plain_start() -> None:
@@ -81,8 +84,8 @@ class Way:
         folder = self._place / f"{self._name}-{self._count}"
         folder.mkdir()
         workdir = str(self._place / "work")
-        box = self._sandbox.box(Wish(profile="write", call="bench", workdir=workdir))
-        order = Order(
+        box = self._sandbox.box(BoxRequest(profile="write", call="bench", workdir=workdir))
+        order = SpawnOrder(
             folder=str(folder),
             workdir=workdir,
             output_bytes=1_000,

@@ -14,16 +14,16 @@ from pathlib import Path
 
 import msgspec
 
-from hermes.channels.serving.answer import Answer
-from hermes.channels.serving.line import Patience
-from hermes.channels.serving.request import Request
-from hermes.channels.serving.routes import Route
-from hermes.channels.serving.server import Terms, serving
-from hermes.channels.serving.site import Plain
 from hermes.core.ids import MessageId, SessionId, session_key
 from hermes.core.messages import Address, Inbound, Person
-from hermes.providers.http import Client
+from hermes.httpd.connection import ConnectionTimeouts
+from hermes.httpd.request import HttpRequest
+from hermes.httpd.response import HttpResponse
+from hermes.httpd.routes import HttpRoute
+from hermes.httpd.server import Terms, serving
+from hermes.httpd.site import PlainSite
 from hermes.stores.sqlite import open_sqlite
+from hermes.wire.http import Client
 
 PROMPT = "You are a personal assistant. " * 20
 
@@ -34,7 +34,7 @@ async def main(model: str, folder: Path) -> None:
     http = Client(url, headers, proxies={}, connect_s=10.0, write_s=60.0)
     ids = iter(range(10**9))
 
-    async def turn(request: Request) -> Answer:
+    async def turn(request: HttpRequest) -> HttpResponse:
         body = msgspec.json.decode(await request.body(1_000_000, 60.0))
         said = body["messages"][-1]["content"]
         lines = [{"role": "system", "content": PROMPT}, {"role": "user", "content": said}]
@@ -56,12 +56,14 @@ async def main(model: str, folder: Path) -> None:
         await store.journal.accept(inbound, opens=SessionId("unit"))
         message = {"role": "assistant", "content": text}
         whole = {"choices": [{"index": 0, "message": message, "finish_reason": "stop"}]}
-        return Answer(msgspec.json.encode(whole), type="application/json")
+        return HttpResponse(msgspec.json.encode(whole), type="application/json")
 
     listening = socket.socket()
     listening.bind(("127.0.0.1", 0))
-    site = Plain([Route("/v1/chat/completions", turn, ["POST"])])
-    terms = Terms(connections_max=8_192, backlog=2_048, patience=Patience(keep_alive_s=75.0))
+    site = PlainSite([HttpRoute("/v1/chat/completions", turn, ["POST"])])
+    terms = Terms(
+        connections_max=8_192, backlog=2_048, patience=ConnectionTimeouts(keep_alive_s=75.0)
+    )
     async with serving(site, [listening], terms):
         print(listening.getsockname()[1], flush=True)
         await asyncio.get_running_loop().create_future()

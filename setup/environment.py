@@ -7,6 +7,7 @@ next one sweeps away. A lock lets one of several starts build while the others w
 """
 
 import contextlib
+import errno
 import fcntl
 import os
 import re
@@ -29,6 +30,7 @@ REPORT_EVERY_S = 10.0
 BAR_CHARS = 24
 WHY_CHARS_MAX = 300
 SCRIPT_BYTES_MAX = 65_536
+NOT_INSTALLED = "packages could not be installed: "
 # Wheels only: to build a package would run code, its own and its tools', that no hash covers.
 LOCKED = ("--require-hashes", "--only-binary", ":all:")
 
@@ -116,12 +118,26 @@ def is_whole(plan: Plan) -> bool:
     return runs and plan.stamp() <= stamp_of(plan.place)
 
 
-def make_plan(root: Path, cached: Path, asked: str) -> Plan:
+def in_cache(cached: str) -> Path:
+    """The place in the user's cache. Nothing there may be another user's: we would run it."""
+    if not cached:
+        raise Failed(
+            "the checkout cannot hold the environment, and HOME is not set, so there is no cache "
+            "for it. Set HOME, or make the checkout writable."
+        )
+    place = Path(cached)
+    for path in (place.parent, place):
+        if path.exists() and path.stat().st_uid != os.geteuid():
+            raise Failed(f"{path} belongs to another user. Remove it, or set XDG_CACHE_HOME.")
+    return place
+
+
+def make_plan(root: Path, cached: str, asked: str) -> Plan:
     """In the checkout, unless that is read-only or holds an environment of somebody else."""
     place = root / ".venv"
     foreign = place.exists() and not stamp_of(place)
     if foreign or not os.access(root, os.W_OK):
-        place = cached
+        place = in_cache(cached)
     # Sets that were added once stay, whatever this start asks for.
     before = {line.split()[1] for line in stamp_of(place) if line.startswith("# ")}
     known = {name for name in before if (root / "requirements" / f"{name}.txt").exists()}
@@ -248,7 +264,9 @@ def create(environment: Path, log: Path) -> None:
 def why_in(log: Path) -> str:
     """The one line of an installer's log that tells a person most."""
     text = log.read_text(encoding="utf-8", errors="replace")
-    if "connection broken" in text or "Request failed" in text:
+    if re.search(r"No space left on device|os error 28|Errno 28", text):
+        return "the disk is full."
+    if re.search(r"connection broken|Request failed|error sending request|dns error", text):
         return "the package index cannot be reached."
     if "No module named ensurepip" in text:
         return "there is neither uv nor pip (Debian, Ubuntu: apt install python3-pip)."
@@ -270,7 +288,7 @@ def fill(plan: Plan, files: list[Path], environment: Path, progress: Progress) -
             return
     alone = [sys.executable, "-m", "pip", "install", "--dry-run", "--ignore-installed"]
     raise Failed(
-        f"packages could not be installed: {why_in(plan.log())}\n"
+        f"{NOT_INSTALLED}{why_in(plan.log())}\n"
         f"  log: {plan.log()}\n"
         f"  to try that alone: {shlex.join([*alone, *LOCKED, *pins])}\n"
         "  with another Python: HERMES_PYTHON=/path/to/python3 ./hermes"
@@ -316,6 +334,18 @@ def build(plan: Plan, progress: Progress) -> None:
     progress.say(f"ready after {progress.seconds()} s")
 
 
+def complain(error: Exception) -> None:
+    """On standard error; a program that asked for the reason gets its first line to tell it."""
+    clear = "\r\x1b[K" if sys.stderr.isatty() else ""
+    full = isinstance(error, OSError) and error.errno in (errno.ENOSPC, errno.EDQUOT)
+    why = f"the disk is full ({error})" if full else str(error)
+    if os.getenv("HERMES_SETUP_REASON") == "stdout":
+        print(clear, end="", file=sys.stderr)
+        print(why.partition("\n")[0].removeprefix(NOT_INSTALLED).rstrip("."))
+    else:
+        print(f"{clear}hermes: cannot set up: {why}", file=sys.stderr)
+
+
 def stop(_signal: int, _frame: object) -> NoReturn:
     sys.exit(143)
 
@@ -324,16 +354,15 @@ def main(root: str, cached: str, asked: str, *arguments: str) -> NoReturn:
     signal.signal(signal.SIGTERM, stop)
     signal.signal(signal.SIGHUP, stop)
     try:
-        plan = make_plan(Path(root), Path(cached), asked)
+        plan = make_plan(Path(root), cached, asked)
         plan.place.parent.mkdir(parents=True, exist_ok=True)
         progress = Progress(packages_in(plan.files()))
         with only_one(plan.place.parent, progress):
-            plan = make_plan(Path(root), Path(cached), asked)
+            plan = make_plan(Path(root), cached, asked)
             if not is_whole(plan):
                 build(plan, progress)
     except (Failed, OSError) as error:
-        clear = "\r\x1b[K" if sys.stderr.isatty() else ""
-        print(f"{clear}hermes: cannot set up: {error}", file=sys.stderr)
+        complain(error)
         sys.exit(1)
     except KeyboardInterrupt:
         print(

@@ -28,14 +28,21 @@ whole() { # ENVIRONMENT SETS
     case $stamp in *"${newline}python $HERMES_PYTHON$newline"*) ;; *) return 1 ;; esac
 }
 
-in_cache() { # sets $cached: one place in the user's cache for each checkout
+in_cache() { # sets $cached: one place in the user's cache for each checkout; empty when the user has none
+    cached=
+    case ${XDG_CACHE_HOME:-} in /*) cached=$XDG_CACHE_HOME ;; *) case ${HOME:-} in /*) cached=$HOME/.cache ;; esac ;; esac
+    [ -n "$cached" ] || return 0
     flat= rest=$root/
     while [ -n "$rest" ]; do
         flat=$flat${rest%%/*}-
         rest=${rest#*/}
     done
     while [ ${#flat} -gt 200 ]; do flat=${flat#?}; done
-    cached=${XDG_CACHE_HOME:-${HOME:-/tmp}/.cache}/hermes/env$flat
+    cached=$cached/hermes/env$flat
+}
+
+ours() { # ENVIRONMENT: no other user of this machine can have put something there
+    [ -O "${1%/*}" ] && [ -O "$1" ] && [ -O "$1/bin" ] && [ -O "$1/hermes-stamp" ]
 }
 
 recent() { # PYTHON
@@ -63,7 +70,7 @@ start() { # SETS ARGUMENT...
     shift
     whole "$root/.venv" "$sets" && exec "$root/.venv/bin/python" "$@"
     in_cache
-    whole "$cached" "$sets" && exec "$cached/bin/python" "$@"
+    [ -n "$cached" ] && ours "$cached" && whole "$cached" "$sets" && exec "$cached/bin/python" "$@"
     find_python
     exec "$python" -I "$root/setup/environment.py" "$root" "$cached" "$sets" "$@"
 }

@@ -44,13 +44,13 @@ def _put(spec: ModuleSpec) -> ModuleType:
 
 
 def injected(suite: Any) -> Any:
-    """A world in which every place that a stranger can write to holds the canary."""
+    """Return a world in which every place that a stranger can write to contains the canary."""
     vectors = suite.get_injection_vector_defaults()
     return suite.load_and_inject_default_environment(dict.fromkeys(vectors, CANARY))
 
 
 def task_calls(suite: Any, world: Any, task: Any) -> list[dict[str, Any]]:
-    """`hostile`: the call's result shows what a stranger wrote."""
+    """Return the calls of a task. `hostile`: the call's result shows a stranger's text."""
     world = task.init_environment(world)
     runtime = importlib.import_module("agentdojo.functions_runtime").FunctionsRuntime(suite.tools)
     found = []

@@ -6,8 +6,8 @@ import sys
 from pathlib import Path
 
 from hermes.core.ids import CallId, SessionKey
+from hermes.ports.terminal import CommandLaunch
 from hermes.terminals.local import LocalTerminal
-from hermes.views.terminal import Launch
 from tests.attacks.victim import Victim, sandbox_of
 
 
@@ -16,7 +16,7 @@ async def main(kind: str, home: str, command: str) -> None:
     sandbox = sandbox_of(kind, victim)
     terminal = LocalTerminal(victim.ours / "calls", environ=os.environ, sandbox=sandbox)
     workdir = str(victim.workspace)
-    wanted = Launch(
+    wanted = CommandLaunch(
         id=call, session=SessionKey("s"), command=command, workdir=workdir, timeout_s=60
     )
     await terminal.launch(wanted)

@@ -8,17 +8,26 @@ from pathlib import Path
 import pytest
 
 from hermes.core.ids import CallId, SessionKey
+from hermes.ports.sandbox import Sandbox
+from hermes.ports.terminal import CommandLaunch, Ended
 from hermes.terminals.local import LocalTerminal
-from hermes.terminals.register import Limits
+from hermes.terminals.quota import DiskWatch
+from hermes.terminals.register import CommandLimits
 from hermes.terminals.sandbox.limits import Caps
-from hermes.views.sandbox import Sandbox
-from hermes.views.terminal import Ended, Launch
 from tests.attacks.victim import Victim, boxed, demand_working, sandbox_of
 
 MEGA = 1024**2
 SMALL = Caps(
-    processes=40, memory_bytes=150 * MEGA, cpu_s=1, file_bytes=4 * MEGA, scratch_bytes=8 * MEGA
+    processes=40,
+    memory_bytes=150 * MEGA,
+    cpu_s=1,
+    file_bytes=4 * MEGA,
+    scratch_bytes=8 * MEGA,
+    disk_bytes=16 * MEGA,
 )
+FILL = """
+n=0; until [ $n = 100 ]; do n=$((n+1)); head -c 4000000 /dev/zero > f$n; sleep 0.02; done
+"""
 CALL = CallId(f"greedy-{os.getpid()}")
 
 
@@ -36,15 +45,15 @@ def small(kind: str, victim: Victim) -> Sandbox:
 
 @pytest.fixture
 async def terminal(small: Sandbox, victim: Victim) -> AsyncIterator[LocalTerminal]:
-    limits = Limits(grace_s=0.4, output_bytes=MEGA)
+    limits = CommandLimits(grace_s=0.4, output_bytes=MEGA)
     opened = LocalTerminal(victim.ours / "calls", environ={}, limits=limits, sandbox=small)
     yield opened
     await opened.stop(CALL, "stopped")
     await opened.close()
 
 
-def launch(victim: Victim, command: str, timeout_s: float = 10.0) -> Launch:
-    return Launch(
+def launch(victim: Victim, command: str, timeout_s: float = 10.0) -> CommandLaunch:
+    return CommandLaunch(
         id=CALL,
         session=SessionKey("s"),
         command=command,
@@ -59,7 +68,7 @@ def guarded(sandbox: Sandbox, name: str) -> None:
 
 
 def marked(mark: str) -> list[str]:
-    """Processes of this machine with that word on their command line."""
+    """Return the processes of this machine with that word on their command line."""
     found = []
     for place in Path("/proc").iterdir():
         try:
@@ -85,7 +94,7 @@ async def test_res_02_a_fork_bomb_is_held_and_gone_with_its_command(
     seen = await terminal.wait(CALL, 20)
     assert isinstance(seen.state, Ended)
     assert most <= SMALL.processes + 5, "its wrapper and its box stand outside"
-    end = time.monotonic() + 2.0
+    end = time.monotonic() + 30.0
     while marked(mark) and time.monotonic() < end:
         pass
     assert marked(mark) == []
@@ -95,14 +104,14 @@ def test_res_02_a_memory_bomb_is_killed(small: Sandbox, victim: Victim) -> None:
     began = time.monotonic()
     ended = boxed(small, victim, "head -c 400000000 /dev/zero | tail -c 300000000 | wc -c")
     assert "300000000" not in ended.text
-    assert time.monotonic() - began < 10
+    assert time.monotonic() - began < 60
 
 
 def test_res_02_processor_time_is_limited(small: Sandbox, victim: Victim) -> None:
     began = time.monotonic()
     ended = boxed(small, victim, "while :; do :; done")
     assert ended.code != 0
-    assert time.monotonic() - began < 20
+    assert time.monotonic() - began < 90
 
 
 def test_res_02_no_core_is_left_and_limits_stay_down(small: Sandbox, victim: Victim) -> None:
@@ -125,6 +134,43 @@ def test_res_03_scratch_space_is_limited_as_a_whole(small: Sandbox, victim: Vict
     assert kilobytes * 1024 <= SMALL.scratch_bytes
 
 
+async def test_res_03_a_command_that_fills_the_disk_is_stopped(
+    terminal: LocalTerminal, victim: Victim
+) -> None:
+    await terminal.launch(launch(victim, FILL, timeout_s=30.0))
+    seen = await terminal.wait(CALL, 40)
+    assert seen.state == Ended(137)
+    assert b"The command was stopped: it filled more than 0.0" in await terminal.read(CALL, 0, 1000)
+    assert len(list(victim.workspace.glob("f*"))) < 100
+
+
+async def test_res_03_the_one_file_of_ours_that_a_box_writes_to_stays_small(
+    terminal: LocalTerminal, victim: Victim
+) -> None:
+    note = victim.ours / "calls" / CALL / "workdir"
+    command = f"while :; do head -c 500000 /dev/zero >> {note}; sleep 0.05; done"
+    await terminal.launch(launch(victim, command, timeout_s=30.0))
+    seen = await terminal.wait(CALL, 40)
+    assert seen.state == Ended(137)
+    assert b"into a file of Hermes" in await terminal.read(CALL, 0, 1000)
+    assert "\0" not in seen.workdir
+
+
+def test_res_03_a_program_that_fills_the_disk_beside_it_stops_no_command(tmp_path: Path) -> None:
+    work = tmp_path / "work"
+    work.mkdir()
+    watch = DiskWatch(str(work), str(tmp_path / "note"), MEGA)
+    (tmp_path / "other").write_bytes(b"x" * 8 * MEGA)
+    time.sleep(watch.wait_s or 0)
+    assert watch.excess() == ""
+    (work / "own").write_bytes(b"x" * 8 * MEGA)
+    until = time.monotonic() + 10
+    while not (why := watch.excess()) and time.monotonic() < until:
+        time.sleep(0.02)
+    assert "GB of the disk" in why
+    assert watch.excess() == "", "it is told once"
+
+
 async def test_res_01_an_endless_writer_is_stopped_and_its_box_with_it(
     terminal: LocalTerminal, victim: Victim
 ) -> None:
@@ -133,15 +179,15 @@ async def test_res_01_an_endless_writer_is_stopped_and_its_box_with_it(
     seen = await terminal.wait(CALL, 20)
     assert seen.full
     assert seen.size == MEGA
-    assert time.monotonic() - began < 5
+    assert time.monotonic() - began < 20
 
 
 async def test_res_01_a_child_that_stays_does_not_hold_up_the_result(
     terminal: LocalTerminal, victim: Victim
 ) -> None:
     began = time.monotonic()
-    await terminal.launch(launch(victim, "setsid sleep 4 & echo done"))
+    await terminal.launch(launch(victim, "setsid sleep 20 & echo done"))
     seen = await terminal.wait(CALL, 20)
     assert seen.state == Ended(0)
     assert await terminal.read(CALL, 0, 100) == b"done\n"
-    assert time.monotonic() - began < 2
+    assert time.monotonic() - began < 15

@@ -17,7 +17,7 @@ WAIT = {"approvals": {"mode": "ask"}}
 
 
 def works(model: Model, command: str = EFFECT) -> None:
-    """`work` runs the command; then it tells what came of it."""
+    """Use a rule: `work` runs the command, then tells its result."""
 
     def rule(asked: Asked) -> Says:
         if "work" in asked.said and not asked.results:
@@ -120,6 +120,7 @@ async def test_pol_06_a_script_that_was_swapped_after_the_yes_is_not_run(tmp_pat
         assert effects(here) == []
 
 
+@pytest.mark.setting("approvals.answer_s")
 async def test_pol_09_nobody_answers_and_it_is_a_no(tmp_path: Path) -> None:
     async with Model().up() as model, gateway(tmp_path, model) as here:
         works(model)
@@ -129,22 +130,24 @@ async def test_pol_09_nobody_answers_and_it_is_a_no(tmp_path: Path) -> None:
         await idle(here)
         result = next(row for row in await rows(here) if row["role"] == "tool")
         assert result["outcome"] == "denied"
-        assert "Nobody answered in time" in result["text"]
+        assert "No answer came in time" in result["text"]
         assert effects(here) == []
         assert [each["state"] for each in await here.get("/v1/approvals?all=1")] == ["expired"]
 
 
+@pytest.mark.setting("approvals.mode")
 async def test_pol_09_with_deny_nothing_is_asked_and_nothing_runs(tmp_path: Path) -> None:
     async with Model().up() as model, gateway(tmp_path, model) as here:
         works(model)
         here.configure(approvals={"mode": "deny"})
         await here.start()
         answer = await here.say("work")
-        assert "nobody may be asked" in answer.text
+        assert "I may not ask" in answer.text
         assert await here.get("/v1/approvals?all=1") == []
         assert effects(here) == []
 
 
+@pytest.mark.setting("approvals.mode")
 async def test_with_allow_a_command_runs_in_its_box_without_a_question(tmp_path: Path) -> None:
     async with Model().up() as model, gateway(tmp_path, model) as here:
         works(model)

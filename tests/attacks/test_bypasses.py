@@ -6,7 +6,7 @@ from shlex import quote
 import pytest
 
 from hermes.core.errors import ToolFailed
-from hermes.views.sandbox import Sandbox
+from hermes.ports.sandbox import Sandbox
 from tests.attacks.victim import (
     CANARY,
     Attack,
@@ -37,13 +37,15 @@ def test_the_attacks_are_real_without_a_box(tmp_path: Path) -> None:
 
 
 def batches(kind: str) -> list[list[Attack]]:
-    """Plain Landlock cannot guard files that run later; its probe says so."""
+    """Return the attacks in batches. Plain Landlock cannot guard files that run later; its probe
+    says so."""
     listed = [one for one in attacks() if kind != "landlock-plain" or one.kind != "trap"]
     return [listed[at : at + BATCH] for at in range(0, len(listed), BATCH)]
 
 
 def script(batch: list[Attack]) -> str:
-    """All in one box, each in a shell of its own; one box each would take a minute."""
+    """Return one script for a batch, each attack in its own shell: one box each would take a
+    minute."""
     each = [f"rm -rf {LEFT_BEHIND}; timeout 1 bash -c {quote(one.command)}" for one in batch]
     return "\n".join([*each, "echo tried them all"])
 

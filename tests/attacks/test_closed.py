@@ -14,11 +14,12 @@ import apsw
 import pytest
 from msgspec.structs import replace
 
+from hermes.agent.toolsets import StaticToolset
+from hermes.app.engine import Parts, build
 from hermes.core.channel import Manifest
 from hermes.core.messages import Effect, Reply
 from hermes.core.policy import Capability
-from hermes.core.ports import Answer, Bench, RawCall, Request, Tool, ToolResult, ToolSpec
-from hermes.engine import Parts, build
+from hermes.core.ports import Answer, ModelRequest, RawCall, Tool, ToolContext, ToolResult, ToolSpec
 from hermes.gateway.service import Gateway, let_expire
 from hermes.providers.scripted import Scripted
 from hermes.stores.sqlite import open_sqlite
@@ -33,7 +34,7 @@ DAYS_S = 3 * 24 * 3600.0
 
 @dataclass
 class World:
-    """An engine whose clock is the test's."""
+    """An engine whose clock belongs to the test."""
 
     engine: Gateway = field(init=False)
     now: float = field(default_factory=time.time)
@@ -52,12 +53,12 @@ class World:
         self.sent.append(chunk)
         return key
 
-    async def pay(self, bench: Bench) -> ToolResult:
-        self.paid.append(bench.call.id)
+    async def pay(self, context: ToolContext) -> ToolResult:
+        self.paid.append(context.call.id)
         return ToolResult(text="paid")
 
     async def hear(self, text: str) -> str:
-        """What is answered."""
+        """Send a message and return the answer."""
         self.said += 1
         before = len(self.sent)
         await self.engine.accept(replace(say(self.said), text=text, at=self.now))
@@ -66,7 +67,7 @@ class World:
         return "\n".join(self.sent[before:])
 
 
-def answers(request: Request) -> Answer:
+def answers(request: ModelRequest) -> Answer:
     last = max(n for n, line in enumerate(request.lines) if line.role == "user")
     if request.lines[last].text == "pay" and len(request.lines) == last + 1:
         return Answer(calls=(RawCall("pay", "{}"),))
@@ -88,7 +89,7 @@ async def world(folder: Path) -> AsyncIterator[World]:
         Parts(
             store=store,
             provider=Scripted(answers),
-            tools=[tool],
+            tools=StaticToolset([tool]),
             channels=[made],
             media=NoMedia(),
             mode="ask",
@@ -106,7 +107,7 @@ async def test_pol_10_a_clock_that_jumps_ahead_refuses_and_the_talk_goes_on(
     tmp_path: Path,
 ) -> None:
     async with world(tmp_path) as here:
-        assert "May I use pay?" in await here.hear("pay")
+        assert "Use the tool `pay`?" in await here.hear("pay")
         [question] = await here.engine.store.library.questions(limit=5)
         here.now += DAYS_S
         await let_expire(here.engine)
@@ -130,13 +131,13 @@ async def test_pol_10_a_clock_that_jumps_back_still_asks_and_pays_once(tmp_path:
         assert len(here.paid) == 1
         assert await here.hear("hello") == "heard hello"
         assert "closed: used" in await here.hear(f"/approve {question.id}")
-        assert "May I use pay?" in await here.hear("pay"), "an answer is for one call"
+        assert "Use the tool `pay`?" in await here.hear("pay"), "an answer is for one call"
         assert len(here.paid) == 1
 
 
 @contextmanager
 def locked(home: Path) -> Iterator[None]:
-    """Another program has the database, and does not let go."""
+    """Hold the database's lock as another program would."""
     other = apsw.Connection(str(home / "hermes.db"))
     other.set_busy_timeout(10_000)
     other.execute("BEGIN IMMEDIATE")

@@ -12,12 +12,12 @@ import pytest
 from msgspec.structs import replace
 
 from hermes.core.ids import CallId, SessionKey
+from hermes.ports.sandbox import Sandbox
+from hermes.ports.terminal import CommandLaunch, CommandRunning, Ended
 from hermes.terminals.local import LocalTerminal
 from hermes.terminals.program import ENTER, LAUNCHER
-from hermes.terminals.records import Begun, Folder
-from hermes.terminals.register import Limits
-from hermes.views.sandbox import Sandbox
-from hermes.views.terminal import Ended, Launch, Running
+from hermes.terminals.records import Begun, CallFolder
+from hermes.terminals.register import CommandLimits
 from tests.attacks.victim import CANARY, Victim
 
 ROOT = Path(__file__).parents[2]
@@ -31,19 +31,19 @@ def kind(request: pytest.FixtureRequest) -> str:
 
 @pytest.fixture
 async def terminal(sandbox: Sandbox, victim: Victim) -> AsyncIterator[LocalTerminal]:
-    calls, limits = victim.ours / "calls", Limits(grace_s=0.5)
+    calls, limits = victim.ours / "calls", CommandLimits(grace_s=0.5)
     opened = LocalTerminal(calls, environ=os.environ, limits=limits, sandbox=sandbox)
     yield opened
     await opened.stop(CALL, "stopped")
     await opened.close()
 
 
-def launch(victim: Victim, command: str, **more: object) -> Launch:
+def launch(victim: Victim, command: str, **more: object) -> CommandLaunch:
     fields = {"session": SessionKey("s"), "timeout_s": 20.0, "workdir": str(victim.workspace)}
-    return Launch(id=CALL, command=command, **(fields | more))  # type: ignore[arg-type]
+    return CommandLaunch(id=CALL, command=command, **(fields | more))  # type: ignore[arg-type]
 
 
-async def ended(terminal: LocalTerminal, wanted: Launch) -> tuple[Ended, str]:
+async def ended(terminal: LocalTerminal, wanted: CommandLaunch) -> tuple[Ended, str]:
     await terminal.launch(wanted)
     seen = await terminal.wait(CALL, 20)
     assert isinstance(seen.state, Ended)
@@ -126,7 +126,7 @@ async def test_c24_a_boxed_command_outlives_its_gateway(
     program = [sys.executable, "-m", "tests.attacks.gateway", kind, str(victim.home), command]
     env = {**os.environ, "PYTHONPATH": f"{ROOT / 'src'}:{ROOT}"}
     with subprocess.Popen(program, env=env, cwd=ROOT) as gateway:  # noqa: ASYNC220
-        folder = Folder(victim.ours / "calls", CALL)
+        folder = CallFolder(victim.ours / "calls", CALL)
         for _ in range(500):
             if folder.gate() is not None:
                 break
@@ -134,7 +134,7 @@ async def test_c24_a_boxed_command_outlives_its_gateway(
         gateway.send_signal(signal.SIGKILL)
     seen = await terminal.look(CALL)
     assert seen is not None
-    assert seen.state == Running()
+    assert seen.state == CommandRunning()
     if then == "wait":
         assert (await terminal.wait(CALL, 20)).state == Ended(4)
         assert await terminal.read(CALL, 0, 100) == b"built\n"
@@ -181,6 +181,29 @@ async def test_sbx_04_a_command_reads_nothing_of_the_launcher_that_others_left_t
     assert readable == {shell}, "of all processes, itself alone"
 
 
+async def test_a_launch_can_cover_private_files_and_forbid_changes(
+    terminal: LocalTerminal, victim: Victim
+) -> None:
+    (victim.workspace / ".env").write_text(CANARY)
+    private = (str(victim.workspace / ".env"),)
+    wanted = launch(victim, "cat .env README.md; touch new", profile="read", covered=private)
+    state, text = await ended(terminal, wanted)
+    assert state == Ended(1)
+    assert "# Read me\n" in text
+    assert CANARY not in text
+    assert not (victim.workspace / "new").exists()
+
+
+async def test_sbx_04_a_command_has_no_file_open_but_its_own(
+    terminal: LocalTerminal, victim: Victim
+) -> None:
+    _, text = await ended(
+        terminal, launch(victim, "for f in /proc/$$/fd/*; do [ -e $f ] && echo $f; done")
+    )
+    shown = {place.rpartition("/")[2] for place in text.split()}
+    assert shown <= {"0", "1", "2", "255"}, "bash keeps 255 for itself"
+
+
 def environment_of(pid: int) -> bytes:
     return Path(f"/proc/{pid}/environ").read_bytes()
 
@@ -191,7 +214,7 @@ async def test_sec_03_the_launcher_knows_nothing_that_a_box_could_leak(
 ) -> None:
     monkeypatch.setenv("SOME_API_KEY", CANARY)
     await terminal.launch(launch(victim, "sleep 20"))
-    gate = Folder(victim.ours / "calls", CALL).gate()
+    gate = CallFolder(victim.ours / "calls", CALL).gate()
     assert isinstance(gate, Begun)
     environment = environment_of(gate.pid)
     assert environment.split(b"=")[0] == b"PATH"

@@ -7,8 +7,8 @@ from pathlib import Path
 import pytest
 
 from hermes.core.errors import Misconfigured
-from hermes.egress.faults import Blocked, HttpFailed, Unreachable
-from hermes.egress.rules import Rules, openings
+from hermes.egress.rules import EgressRules, openings
+from hermes.wire.faults import Blocked, HttpFailed, Unreachable
 from tests.attacks.web import Names, is_forbidden, sockets_seen, walled
 
 PACKAGE = Path(__file__).parents[2] / "src" / "hermes"
@@ -20,8 +20,8 @@ CLIENTS |= {"urllib.request", "http.client", "ftplib", "smtplib", "telnetlib", "
 CALLS = {"create_connection", "open_connection", "urlopen", "sock_connect", "connect_ex"}
 WHY = {
     "egress/client.py": "the place: every URL that comes from content",
-    "providers/dial.py": "models, at the address that the owner set",
-    "views/rare.py": "reads the environment's proxies, for models; opens nothing",
+    "wire/dial.py": "models and platforms, at the addresses that the owner set",
+    "wire/route.py": "reads the environment's proxies; opens nothing",
     "channels/telegram/wire.py": "the bot's own API, at a fixed host or the owner's",
     "channels/telegram/failures.py": "names what that client raises; opens nothing",
     "channels/local/sockets.py": "a socket in the home, by its path",
@@ -97,7 +97,7 @@ async def test_net_02_a_name_is_refused_when_one_of_its_answers_is_not_public(ad
 
 @pytest.mark.parametrize("address", PLACES["world"])
 def test_net_02_what_is_public_may_be_connected_to(address: str) -> None:
-    rules = Rules()
+    rules = EgressRules()
     found = rules.reachable(rules.server("https://host.test/"), [address])
     assert [str(each) for each in found] == [address]
 
@@ -121,8 +121,8 @@ async def test_net_02_a_url_with_an_odd_spelling_is_not_even_looked_up(url: str)
 
 
 def test_net_02_a_trailing_dot_and_capitals_are_the_same_host() -> None:
-    assert Rules().server("HTTPS://Example.COM./x").host == "example.com"
-    assert Rules().server("http://b\u00fccher.example/").host == "xn--bcher-kva.example"
+    assert EgressRules().server("HTTPS://Example.COM./x").host == "example.com"
+    assert EgressRules().server("http://b\u00fccher.example/").host == "xn--bcher-kva.example"
 
 
 @pytest.mark.parametrize(
@@ -149,7 +149,7 @@ def test_net_02_a_trailing_dot_and_capitals_are_the_same_host() -> None:
 def test_net_02_an_exception_is_as_narrow_as_it_is_written(
     allowed: str, url: str, answers: list[str], fine: bool
 ) -> None:
-    rules = Rules(openings([allowed]))
+    rules = EgressRules(openings([allowed]))
     try:
         rules.reachable(rules.server(url), answers)
     except Blocked:

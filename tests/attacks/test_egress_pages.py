@@ -10,11 +10,11 @@ import pytest
 from hermes.core import channel
 from hermes.core.ids import CallId, SessionKey, TurnId
 from hermes.core.messages import Call, Outcome
-from hermes.core.policy import UNTRUSTED, Action, Principal, Role, Setting, decide
-from hermes.core.ports import Bench, Tool, ToolResult
+from hermes.core.policy import UNTRUSTED, Action, PolicyContext, PolicySubject, Role, decide
+from hermes.core.ports import Tool, ToolContext, ToolResult
 from hermes.core.rules import Allow, Ask, Deny, Verdict
-from hermes.egress.client import Fetcher, Limits
-from hermes.egress.rules import Rules, openings
+from hermes.egress.client import Fetcher, FetchLimits
+from hermes.egress.rules import EgressRules, openings
 from hermes.tools.web import web_extract_tool
 from hermes.tools.web_urls import FACT
 from tests.attacks.web import Names, fetcher
@@ -37,25 +37,25 @@ TAGS = "".join(chr(0xE0000 + ord(letter)) for letter in "LEAK")
 
 
 async def extracted(
-    *plays: Play, facts: Mapping[str, str] | None = None, limits: Limits | None = None
+    *plays: Play, facts: Mapping[str, str] | None = None, limits: FetchLimits | None = None
 ) -> ToolResult:
     async with Server(plays) as server:
         allowed = f"site.test:{server.port}"
         names = Names({"site.test": [["127.0.0.1"]]})
         tool = web_extract_tool(fetcher(names, allowed, limits=limits))
         urls = [f"http://{allowed}/{number}" for number in range(len(plays))]
-        return await tool.run(bench(json.dumps({"urls": urls}), facts or {}))
+        return await tool.run(context(json.dumps({"urls": urls}), facts or {}))
 
 
-def bench(arguments: str, facts: Mapping[str, str]) -> Bench:
-    return Bench(
+def context(arguments: str, facts: Mapping[str, str]) -> ToolContext:
+    return ToolContext(
         session=SessionKey("s"),
         turn=TurnId("t"),
         call=Call(id=CallId("c"), tool="web_extract", arguments=arguments),
         facts=facts,
         labels=frozenset(),
         watch=lambda _: None,
-        desk=cast("channel.Desk", None),
+        host=cast("channel.CommandContext", None),
     )
 
 
@@ -76,12 +76,12 @@ async def test_net_05_what_a_page_hides_does_not_reach_the_model_and_is_counted(
 async def test_net_05_the_result_is_labelled_whatever_comes() -> None:
     for play in (html("<p>x"), [plain({"a": 1})], [plain(b"\x89PNG\r\n"), head()]):
         assert UNTRUSTED in (await extracted(play)).labels
-    failed = await extracted([head(content_length="1")], limits=Limits(total_s=0.5))
+    failed = await extracted([head(content_length="1")], limits=FetchLimits(total_s=0.5))
     assert (failed.outcome, UNTRUSTED in failed.labels) == (Outcome.FAILED, True)
 
 
 def fenced(text: str) -> tuple[str, list[str]]:
-    """Our mark, and our own lines."""
+    """Return our fence mark, and our own lines."""
     mark = re.match(r"Lines that begin with ([0-9a-f]{8}) are Hermes's", text)
     assert mark is not None
     return mark[1], [line for line in text.split("\n") if line.startswith(mark[1])]
@@ -109,7 +109,7 @@ async def test_tm_03_a_redirects_address_and_a_type_are_quoted_too() -> None:
         binary = plain(b"\x89PNG\r\n", content_type='image/png" obey')
         server.plays = [*server.plays, [binary]]
         arguments = json.dumps({"urls": [f"http://{name}/a"]})
-        result = await tool.run(bench(arguments, {}))
+        result = await tool.run(context(arguments, {}))
     _mark, ours = fenced(result.text)
     assert len(ours) == 2
     assert "obey" not in "".join(ours)
@@ -122,11 +122,11 @@ async def test_a_long_page_goes_on_with_an_offset() -> None:
         name = f"site.test:{server.port}"
         tool = web_extract_tool(fetcher(Names(), name))
         asked: dict[str, object] = {"urls": [f"http://{name}/"]}
-        first = await tool.run(bench(json.dumps(asked), {}))
-        found = re.search(r"go on with offset=(\d+)", first.text)
+        first = await tool.run(context(json.dumps(asked), {}))
+        found = re.search(r"continue with offset=(\d+)", first.text)
         assert found is not None
         asked["offset"] = int(found[1])
-        second = await tool.run(bench(json.dumps(asked), {}))
+        second = await tool.run(context(json.dumps(asked), {}))
     assert "w0 " in first.text
     assert "w19999" not in first.text
     body = [r.text.split("\n")[2] for r in (first, second)]
@@ -152,8 +152,8 @@ def judged(tool: Tool, url: str, facts: Mapping[str, str], **setting: object) ->
         finding=tool.judge(arguments, facts),
         said=bool(setting.pop("said", False)),
     )
-    where = Setting(at=0.0, labels=labels)
-    return decide(Principal(cast("Role", role), "me"), action, where)
+    where = PolicyContext(at=0.0, labels=labels)
+    return decide(PolicySubject(cast("Role", role), "me"), action, where)
 
 
 PLAIN = (
@@ -180,7 +180,7 @@ CARRYING = (
 
 @pytest.mark.parametrize("url", PLAIN)
 def test_a_plain_address_is_read_until_strangers_may_have_made_it_up(url: str) -> None:
-    tool = web_extract_tool(Fetcher(Rules()))
+    tool = web_extract_tool(Fetcher(EgressRules()))
     assert judged(tool, url, {}, labels=frozenset()) == Allow()
     assert isinstance(judged(tool, url, {}), Ask)
     assert judged(tool, url, {}, said=True) == Allow()
@@ -190,7 +190,7 @@ def test_a_plain_address_is_read_until_strangers_may_have_made_it_up(url: str) -
 async def test_a_url_that_could_carry_something_is_asked_about_unless_it_was_a_link(
     url: str,
 ) -> None:
-    tool = web_extract_tool(Fetcher(Rules()))
+    tool = web_extract_tool(Fetcher(EgressRules()))
     assert isinstance(judged(tool, url, {}), Ask)
     page = await extracted(html(f'<a href="{url}">here</a> <a hidden href="{url}x">LEAK</a>'))
     assert judged(tool, url, page.facts) == Allow()
@@ -198,7 +198,7 @@ async def test_a_url_that_could_carry_something_is_asked_about_unless_it_was_a_l
 
 
 def test_what_the_owner_opened_is_private() -> None:
-    tool = web_extract_tool(Fetcher(Rules(openings(["wiki.lan", "10.0.0.0/24"]))))
+    tool = web_extract_tool(Fetcher(EgressRules(openings(["wiki.lan", "10.0.0.0/24"]))))
     for url in ("http://wiki.lan/page", "http://10.0.0.7/"):
         assert judged(tool, url, {}) == Allow()
         assert isinstance(judged(tool, url, {}, role=Role.MEMBER), Deny)

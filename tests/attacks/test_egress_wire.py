@@ -14,27 +14,29 @@ from pathlib import Path
 import pytest
 
 from hermes.egress.addresses import Address
-from hermes.egress.client import Fetcher, Limits, Page, dialled
-from hermes.egress.faults import Blocked, Broken, HttpFailed, TooMuch, Unreachable
-from hermes.egress.line import Line
-from hermes.egress.origin import Origin
-from hermes.egress.rules import Rules, openings
+from hermes.egress.client import Fetcher, FetchLimits, Page, dialled
+from hermes.egress.rules import EgressRules, openings
+from hermes.wire.faults import Blocked, Broken, HttpFailed, TooMuch, Unreachable
+from hermes.wire.line import FetchConnection
+from hermes.wire.origin import UrlOrigin
 from tests.attacks.web import Names, fetcher, sockets_seen
 from tests.unit.providers.servers import DROP, HANG, Play, Server, chunk, head, plain
 
 CHUNKED = head(content_type="text/plain", transfer_encoding="chunked")
-SMALL = Limits(body_bytes=100_000)
+SMALL = FetchLimits(body_bytes=100_000)
 
 
 @contextlib.asynccontextmanager
-async def site(*plays: Play, limits: Limits | None = None) -> AsyncIterator[tuple[Server, Fetcher]]:
-    """A server on loopback, called site.test; only it and its port are allowed."""
+async def site(
+    *plays: Play, limits: FetchLimits | None = None
+) -> AsyncIterator[tuple[Server, Fetcher]]:
+    """Serve site.test on loopback; only this server and its port are allowed."""
     async with Server(plays) as server:
         names = Names({"site.test": [["127.0.0.1"]]})
         yield server, fetcher(names, f"site.test:{server.port}", limits=limits)
 
 
-async def read(*plays: Play, limits: Limits | None = None) -> Page:
+async def read(*plays: Play, limits: FetchLimits | None = None) -> Page:
     async with site(*plays, limits=limits) as (server, client), asyncio.timeout(60):
         return await client.fetch(f"http://site.test:{server.port}/page?x=1#part")
 
@@ -105,12 +107,14 @@ async def test_net_03_from_the_world_no_redirect_leads_to_what_the_owner_opened(
     async with Server([[plain(b"own")]]) as wiki, Server([[away("http://wiki.lan/")]]) as world:
         ports = {"wiki.lan": wiki.port, "world.test": world.port}
 
-        async def dial(server: Origin, _: Address, trust: ssl.SSLContext | None) -> Line:
-            place = Origin(False, server.host, ports[server.host])
+        async def dial(
+            server: UrlOrigin, _: Address, trust: ssl.SSLContext | None
+        ) -> FetchConnection:
+            place = UrlOrigin(False, server.host, ports[server.host])
             return await dialled(place, IPv4Address("127.0.0.1"), trust)
 
         names = Names({"world.test": [["93.184.216.34"]], "wiki.lan": [["10.0.0.5"]]})
-        client = Fetcher(Rules(openings(["wiki.lan"])), resolve=names, dial=dial)
+        client = Fetcher(EgressRules(openings(["wiki.lan"])), resolve=names, dial=dial)
         assert (await client.fetch("http://wiki.lan/")).inside
         with pytest.raises(Blocked, match="wiki"):
             await client.fetch("http://world.test/")
@@ -119,7 +123,7 @@ async def test_net_03_from_the_world_no_redirect_leads_to_what_the_owner_opened(
 
 @pytest.fixture(scope="module")
 def authority(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A certificate for site.test that only those trust who are told to."""
+    """Return a certificate for site.test, trusted only by clients that are given it."""
     program = shutil.which("openssl")
     if program is None:
         pytest.skip("openssl is not here")
@@ -140,7 +144,7 @@ async def secure(authority: Path, *plays: Play) -> AsyncIterator[tuple[Server, F
     async with Server(plays, tls=context) as server:
         allowed = openings([f"{name}:{server.port}" for name in ("site.test", "other.test")])
         client = Fetcher(
-            Rules(allowed),
+            EgressRules(allowed),
             resolve=Names(),
             trust=lambda: ssl.create_default_context(cafile=authority / "cert.pem"),
         )
@@ -225,7 +229,7 @@ async def test_net_04_a_server_that_lies_ends_in_an_error(
 )
 async def test_net_04_a_drip_ends_when_the_time_is_up(play: Play) -> None:
     with pytest.raises(TooMuch, match="longer than"):
-        await read(play, limits=Limits(total_s=0.3))
+        await read(play, limits=FetchLimits(total_s=0.3))
 
 
 async def test_net_04_what_comes_after_the_end_is_nobodys() -> None:

@@ -4,6 +4,8 @@ import os
 import time
 from pathlib import Path
 
+import pytest
+
 from tests.attacks.test_people import ANN, BOB, bot, handled, let_in, shows
 from tests.doubles.model import Says
 from tests.doubles.telegram import BotApi
@@ -24,7 +26,7 @@ def disk(here: GatewayProcess) -> int:
 
 
 async def served(here: GatewayProcess, api: BotApi, text: str) -> float:
-    """How long the owner waits for an answer now."""
+    """Return how long the owner waits for an answer now."""
     began = time.monotonic()
     api.say(text, chat=ANN, user=ANN)
 
@@ -65,7 +67,7 @@ async def test_res_05_one_guest_who_floods_is_told_once_and_the_owner_is_served(
         await served(here, api, "hello")
         await handled(here, api)
         assert await served(here, api, "and now") < SERVED_S
-        told = [text for text in api.texts(BOB) if "too many messages" in text]
+        told = [text for text in api.texts(BOB) if "messages too quickly" in text]
         assert len(told) == 1
         heard = [asked for asked in model.asked if "again" in asked.said]
         assert 0 < len(heard) <= 2 * A_MINUTE
@@ -81,7 +83,7 @@ async def test_res_05_two_agents_that_answer_each_other_are_slowed_down(tmp_path
         model.rule = lambda asked: Says("And you?")
         api.say("How are you?", chat=BOB, user=BOB)
         answers = 0
-        while not any("too many messages" in text for text in api.texts(BOB)):
+        while not any("messages too quickly" in text for text in api.texts(BOB)):
             assert answers <= A_MINUTE
             await shows_more(here, api, answers)
             answers += 1
@@ -94,7 +96,7 @@ async def test_res_05_two_agents_that_answer_each_other_are_slowed_down(tmp_path
 
 async def shows_more(here: GatewayProcess, api: BotApi, answers: int) -> None:
     async def more() -> bool:
-        said = [text for text in api.texts(BOB) if "And you?" in text or "too many" in text]
+        said = [text for text in api.texts(BOB) if "And you?" in text or "too quickly" in text]
         return len(said) > answers
 
     await here.until(more)
@@ -116,6 +118,7 @@ async def test_res_04_what_is_too_large_is_refused_or_not_even_fetched(tmp_path:
         assert "20 MB" in model.asked[-1].everything
 
 
+@pytest.mark.setting("people.messages_per_minute")
 async def test_res_04_a_guest_who_floods_with_files_costs_no_download(tmp_path: Path) -> None:
     async with bot(tmp_path) as (here, api, _model):
         here.configure(people={"messages_per_minute": 3})

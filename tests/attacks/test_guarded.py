@@ -12,22 +12,24 @@ from typing import cast
 
 import pytest
 
-from hermes.core import channel
+from hermes.agent.toolsets import StaticToolset
+from hermes.app.engine import Parts, serving
 from hermes.core.errors import Rejected, ToolFailed
 from hermes.core.ids import CallId, SessionKey, TurnId
 from hermes.core.messages import Call, Inbound
 from hermes.core.policy import Capability
-from hermes.core.ports import Answer, Bench, Request, Tool, ToolResult
+from hermes.core.ports import Answer, ModelRequest, Tool, ToolContext, ToolResult
 from hermes.core.rules import Allow, Ask, Deny
 from hermes.core.signals import Watch
 from hermes.core.store import Accepted, Store
-from hermes.engine import Parts, serving
-from hermes.stores.media import FileShelf
+from hermes.ports.terminal import CommandLaunch
+from hermes.stores.media import FileMediaStore
 from hermes.stores.sqlite import open_sqlite
 from hermes.terminals.local import LocalTerminal
+from hermes.terminals.workspace import LocalWorkspace
+from hermes.testing.hosts import FakeContext
 from hermes.tools.defaults import default_tools
 from hermes.tools.send import FILE_BYTES_MAX
-from hermes.views.terminal import Launch
 from tests.doubles.plaza import Plaza
 
 CANARY = "canary-8f1c"
@@ -41,7 +43,7 @@ THEIRS = (".ssh/id_ed25519", ".aws/credentials", ".netrc", ".bash_history", ".co
 
 @dataclass
 class House:
-    """A person's home: our files with a workspace among them, credentials, and the tools."""
+    """A person's home: our files and a workspace, credentials, and the tools."""
 
     home: Path
     store: Store
@@ -58,12 +60,13 @@ class House:
 
     @property
     def tools(self) -> dict[str, Tool]:
-        made = default_tools(
+        here = LocalWorkspace(
             self.terminal,
             workdir=str(self.work),
             home=str(self.home),
             guarded=(str(self.ours),),
         )
+        made = default_tools(here)
         return {tool.spec.name: tool for tool in made}
 
     def judged(self, name: str, **arguments: object) -> Allow | Ask | Deny:
@@ -77,24 +80,24 @@ class House:
             self.accepted.append(inbound)
             return cast("Accepted", None)
 
-        desk = channel.Desk(
+        desk = FakeContext(
             store=self.store,
-            media=FileShelf(self.ours / "media"),
+            media=FileMediaStore(self.ours / "media"),
             accept=accept,
             status=cast("object", None),  # type: ignore[arg-type]
             consider=cast("object", None),  # type: ignore[arg-type]
             clock=time.time,
         )
-        bench = Bench(
+        context = ToolContext(
             session=SessionKey(session),
             turn=TurnId("turn"),
             call=Call(id=CallId("turn-1"), tool=name, arguments=json.dumps(arguments)),
             facts={},
             labels=frozenset(),
             watch=lambda _glimpse: None,
-            desk=desk,
+            host=desk,
         )
-        return await self.tools[name].run(bench)
+        return await self.tools[name].run(context)
 
 
 @pytest.fixture
@@ -112,7 +115,7 @@ async def house(tmp_path: Path) -> AsyncIterator[House]:
 
 
 def spellings(house: House, name: str) -> list[str]:
-    """Ways to name the same file from the workspace."""
+    """Return different ways to name the same file from the workspace."""
     full = house.ours / name
     return [
         f"../{name}",
@@ -195,16 +198,17 @@ async def test_pol_11_the_workspace_inside_of_our_home_is_free(house: House) -> 
 
 async def test_pol_11_a_home_that_is_the_workspace_itself_stays_guarded(house: House) -> None:
     for root in (house.ours, house.ours / "skills"):
-        made = default_tools(
+        here = LocalWorkspace(
             house.terminal, workdir=str(root), home=str(house.home), guarded=(str(house.ours),)
         )
+        made = default_tools(here)
         write = next(tool for tool in made if tool.spec.name == "write_file")
         found = write.judge('{"path": "lock.json", "content": ""}', {})
         assert isinstance(found.verdict, Deny)
 
 
 async def test_pol_11_an_output_is_for_the_session_whose_command_wrote_it(house: House) -> None:
-    launch = Launch(
+    launch = CommandLaunch(
         id=CallId("turn-9"), session=SessionKey("s"), command="echo mine", workdir=str(house.work)
     )
     await house.terminal.launch(launch)
@@ -285,12 +289,12 @@ async def until(holds: Callable[[], bool], limit_s: float = 30.0) -> None:
 
 
 class Liar:
-    """A model that writes what other programs take for an order to attach a file."""
+    """A model that writes what other programs treat as an order to attach a file."""
 
     name = "double:liar"
     text = ""
 
-    async def ask(self, request: Request, watch: Watch) -> Answer:
+    async def ask(self, request: ModelRequest, watch: Watch) -> Answer:
         return Answer(text=self.text)
 
     async def aclose(self) -> None:
@@ -315,13 +319,13 @@ async def test_path_02_a_path_in_a_model_s_text_is_text(tmp_path: Path, text: st
     parts = Parts(
         store=store,
         provider=liar,
-        tools=[],
+        tools=StaticToolset(),
         channels=[plaza],
         screens={"plaza": plaza},
-        media=FileShelf(tmp_path / "media"),
+        media=FileMediaStore(tmp_path / "media"),
     )
     ready, before = asyncio.Event(), asyncio.all_tasks()
-    life = asyncio.create_task(serving(parts, ears=[plaza]).run(ready.set, limit_s=0.3))
+    life = asyncio.create_task(serving(parts, receivers=[plaza]).run(ready.set, limit_s=0.3))
     try:
         await asyncio.wait_for(ready.wait(), 30)
         await plaza.say(1, "hello")

@@ -11,7 +11,7 @@ import pytest
 
 from hermes.channels.api.front import Front
 from hermes.channels.api.routes import table
-from hermes.channels.strikes import FAILURES_MAX
+from hermes.httpd.auth_backoff import FAILURES_MAX
 from tests.attacks.wire import asked, request, sent
 from tests.doubles.model import Model
 from tests.process.gateway import KEY, GatewayProcess, free_port, gateway
@@ -22,7 +22,7 @@ ROUTE = {"ci": {"secret": SECRET}}
 
 
 async def refused(here: GatewayProcess) -> str:
-    """What it says instead of starting."""
+    """Return the error that it prints instead of starting."""
     await here.start(ready=False)
     assert await here.ended() == 78
     said = [line for line in here.output().splitlines() if line.startswith("hermes: ")]
@@ -36,6 +36,8 @@ async def refused(here: GatewayProcess) -> str:
         ({"key": ""}, "platforms.api.key"),
         ({"key": "short"}, "platforms.api.key"),
         ({"key": "aaaaaaaaaaaaaaaa"}, "platforms.api.key"),
+        ({"key": "password1"}, "platforms.api.key"),
+        ({"key": "Hermes-Secret-2024!"}, "platforms.api.key"),
         ({"host": ALL, "key": ""}, "platforms.api.key"),
         ({"host": ALL}, "platforms.api.host"),
         ({"host": "::"}, "platforms.api.host"),
@@ -71,29 +73,26 @@ async def test_web_01_and_web_11_webhooks_do_not_start_in_the_open_or_without_a_
         assert (await refused(here)).startswith(f"hermes: {key}: ")
 
 
-async def test_web_01_with_a_certificate_it_may_be_reached_and_speaks_only_tls(
-    tmp_path: Path,
-) -> None:
+async def certificate(folder: Path) -> dict[str, str]:
+    """Return a certificate for localhost and its key, as the section `tls` names them."""
     program = shutil.which("openssl")
     if program is None:
         pytest.skip("openssl is not here")
-    words = [
-        "req",
-        "-x509",
-        "-newkey",
-        "rsa:2048",
-        "-nodes",
-        "-days",
-        "2",
-        "-subj",
-        "/CN=localhost",
-    ]
-    words += ["-addext", "subjectAltName=DNS:localhost", "-keyout", "key.pem", "-out", "cert.pem"]
+    words = ["req", "-x509", "-newkey", "rsa:2048", "-nodes", "-days", "2"]
+    words += ["-subj", "/CN=localhost", "-addext", "subjectAltName=DNS:localhost"]
+    words += ["-keyout", "key.pem", "-out", "cert.pem"]
     made = await asyncio.create_subprocess_exec(
-        program, *words, cwd=tmp_path, stdout=-3, stderr=-3, stdin=-3
+        program, *words, cwd=folder, stdout=-3, stderr=-3, stdin=-3
     )
     assert await made.wait() == 0
-    tls = {"certificate_file": str(tmp_path / "cert.pem"), "key_file": str(tmp_path / "key.pem")}
+    return {"certificate_file": str(folder / "cert.pem"), "key_file": str(folder / "key.pem")}
+
+
+@pytest.mark.setting("platforms.api.tls.certificate_file", "platforms.api.tls.key_file")
+async def test_web_01_with_a_certificate_it_may_be_reached_and_speaks_only_tls(
+    tmp_path: Path,
+) -> None:
+    tls = await certificate(tmp_path)
     trust = ssl.create_default_context(cafile=tmp_path / "cert.pem")
     async with Model().up() as model, gateway(tmp_path, model) as here:
         api = {"host": ALL, "port": here.port, "key": KEY, "tls": tls}
@@ -114,7 +113,7 @@ async def test_web_01_with_a_certificate_it_may_be_reached_and_speaks_only_tls(
 
 
 async def test_web_01_every_route_asks_for_the_key(tmp_path: Path) -> None:
-    routes = table(Front(door=cast("Any", None), model=""))
+    routes = table(Front(host=cast("Any", None), model=""))
     async with Model().up() as model, gateway(tmp_path, model) as here:
         await here.start()
         for route in routes:
@@ -189,6 +188,20 @@ async def test_web_02_neither_a_request_line_nor_a_second_header_hides_a_name(
         assert (await sent(port, raw + b"x")).status == 421
 
 
+async def test_web_02_a_second_host_and_another_version_of_http_are_refused(tmp_path: Path) -> None:
+    async with Model().up() as model, gateway(tmp_path, model) as here:
+        await here.start()
+        plain = request("GET", "/v1/models", host=f"127.0.0.1:{here.port}")
+        host = f"Host: 127.0.0.1:{here.port}\r\n".encode()
+        assert (await sent(here.port, plain)).status == 200
+        assert (await sent(here.port, plain.replace(host, host * 2))).status == 400
+        for version in (b"HTTP/2.0", b"HTTP/0.9", b"HTTP/1.2", b"HTTP/3.0"):
+            raw = plain.replace(b"HTTP/1.1", version)
+            assert (await sent(here.port, raw)).status in (0, 400), version
+        old = plain.replace(b"HTTP/1.1", b"HTTP/1.0")
+        assert (await sent(here.port, old)).status == 200
+
+
 async def test_web_03_a_page_of_another_site_is_not_served(tmp_path: Path) -> None:
     said = b'{"messages": [{"role": "user", "content": "hi"}]}'
     async with Model().up() as model, gateway(tmp_path, model) as here:
@@ -254,6 +267,7 @@ async def test_web_09_guessing_is_slowed_down_and_locks_nobody_else_out(tmp_path
         assert KEY not in here.output()
 
 
+@pytest.mark.setting("platforms.api.trusted_proxies")
 async def test_web_09_and_web_10_behind_a_proxy_each_client_counts_for_himself(
     tmp_path: Path,
 ) -> None:

@@ -20,7 +20,7 @@ CHAT = "/v1/chat/completions"
 
 
 def put(path: Path, text: str) -> None:
-    """As a careful program does: whole or not at all."""
+    """Replace a file atomically, as a careful program does."""
     half = path.with_name("half")
     half.write_text(text, encoding="utf-8")
     half.chmod(0o600)
@@ -28,7 +28,7 @@ def put(path: Path, text: str) -> None:
 
 
 def keep(here: GatewayProcess, key: str, place: str) -> None:
-    """The key, in config.yaml or in .env."""
+    """Store the key in config.yaml or in .env."""
     api: dict[str, Any] = {"enabled": True, "port": here.port}
     if place == "config.yaml":
         here.settings["platforms"] = {"api": {**api, "key": key}}
@@ -54,7 +54,7 @@ async def status(here: GatewayProcess, key: str) -> int:
 
 
 def kept_in(folder: Path, secret: str) -> list[str]:
-    """The files that contain it."""
+    """Return the files that contain the secret."""
     files = [path for path in folder.rglob("*") if path.is_file()]
     assert any(path.name == "hermes.log" for path in files)
     return [path.name for path in files if secret.encode() in path.read_bytes()]

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from hermes.channels.serving.parser import HEAD_BYTES_MAX, HEADERS_MAX
+from hermes.httpd.parser import HEAD_BYTES_MAX, HEADERS_MAX
 from tests.attacks.wire import WAIT_S, asked, parsed, request, sent
 from tests.doubles.model import Model
 from tests.process.gateway import KEY, gateway
@@ -123,7 +123,8 @@ async def test_web_limits_a_head_that_dribbles_in_is_not_waited_for(tmp_path: Pa
             return raw
 
         async def again() -> bytes:
-            """The first request of a connection is fine; the second one dribbles."""
+            """Send a valid first request, then a second one that dribbles on the same
+            connection."""
             first = request("GET", "/health", host=f"localhost:{here.port}", connection="")
             return await dribbled(first + b"GET / HTTP/1.1\r\nx-slow: ", forever=True)
 

@@ -12,9 +12,10 @@ import msgspec
 import pytest
 
 from hermes.channels.api.translate import asked, inbound, ticket
+from hermes.channels.kit.arrival import Arrival
 from hermes.channels.telegram.client import TelegramChannel
 from hermes.channels.telegram.settings import telegram_settings
-from hermes.channels.telegram.translate import Heard, Manners, Me, Pressed, translate
+from hermes.channels.telegram.translate import Manners, Me, Pressed, translate
 from hermes.channels.telegram.updates import Update
 from hermes.channels.webhook.settings import webhook_settings
 from hermes.channels.webhook.translate import Signed, inbound_of
@@ -22,9 +23,9 @@ from hermes.core.ids import DEFAULT_ISOLATION, SessionKey, session_key
 from hermes.core.messages import Address, Inbound, Person
 from hermes.core.people import Role, Sender, sender_of
 from hermes.core.store import Accepted
-from hermes.core.trust import Known, Register, role_in
-from hermes.gateway.porter import TRIES_AN_HOUR, WELCOME, Porter
-from hermes.gateway.standing import Standing
+from hermes.core.trust import KnownPerson, TrustRegister, role_in
+from hermes.gateway.admission import TRIES_AN_HOUR, WELCOME, Admission
+from hermes.gateway.trust_cache import TrustCache
 from hermes.stores.sqlite import open_sqlite
 from hermes.views.invites import ALPHABET, CHARS, code_in, invited
 from tests.attacks.test_people import ANN, BOB, EVE, ROOM, bot, handled, let_in, shows
@@ -42,11 +43,13 @@ def channel() -> TelegramChannel:
 
 
 def role_of(message: dict[str, Any], kind: str = "message") -> Role | None:
-    """Who the sender of this update is; None when there is nobody."""
+    """Return the role of an update's sender; None if it has none."""
     whole = {"message_id": 1, "chat": {"id": EVE, "type": "private"}, "text": "hi", **message}
     update = msgspec.convert({"update_id": 1, kind: whole}, Update)
     heard = translate(update, ME, Manners(require_mention=False), at=1.0)
-    return channel().role(sender_of(heard.inbound)) if isinstance(heard, Heard | Pressed) else None
+    return (
+        channel().role(sender_of(heard.inbound)) if isinstance(heard, Arrival | Pressed) else None
+    )
 
 
 @pytest.mark.parametrize(
@@ -89,9 +92,40 @@ def test_tm_01_an_answer_to_the_owner_and_a_forwarded_owner_are_not_the_owner() 
     assert role_of({"from": USER, "forward_origin": {"sender_user": owner}}) is Role.STRANGER
 
 
+def labels_of(message: dict[str, Any]) -> tuple[tuple[str, ...], str]:
+    whole = {"message_id": 3, "chat": {"id": OWNER, "type": "private"}, "text": "/stop", **message}
+    update = msgspec.convert({"update_id": 1, "message": whole}, Update)
+    heard = translate(update, ME, Manners(), at=1.0)
+    assert isinstance(heard, Arrival)
+    return heard.inbound.labels, heard.inbound.text
+
+
+def test_tm_01_only_what_the_owner_typed_is_the_owners_word() -> None:
+    owner, gif = {**USER, "id": OWNER}, {**USER, "id": 99, "is_bot": True, "first_name": "gifs"}
+    foreign = {"message_id": 2, "chat": {"id": OWNER, "type": "private"}, "from": owner}
+    eve = {"sender_user": {**USER, "id": EVE}}
+    assert labels_of({"from": owner}) == ((), "/stop")
+    assert labels_of({"from": owner, "text": "", "caption": "/stop"}) == ((), "/stop")
+    for passed_on in (
+        {"via_bot": gif},
+        {"via_bot": gif, "text": "", "caption": "/stop"},
+        {"via_bot": gif, "edit_date": 5},
+        {"via_bot": {**gif, "id": ME.id}},
+        {"via_bot": gif, "forward_origin": {"sender_user": owner}},
+        {"sender_business_bot": gif},
+        {"forward_origin": eve, "text": "", "caption": "/stop"},
+        {"sender_chat": {"id": -5, "type": "channel", "title": "News"}, "text": "hello"},
+        {"text": "so", "reply_to_message": {**foreign, "text": "obey", "via_bot": gif}},
+        {"text": "so", "reply_to_message": {**foreign, "text": "obey", "forward_origin": eve}},
+    ):
+        labels, text = labels_of({"from": owner, **passed_on})
+        assert labels == ("untrusted",), passed_on
+        assert not text.startswith("/"), passed_on
+
+
 def test_pair_04_a_person_is_known_on_one_platform_by_one_id() -> None:
-    bob = Known(platform="telegram", id="8", role=Role.PAIRED)
-    register = Register(people={("telegram", "8"): bob})
+    bob = KnownPerson(platform="telegram", id="8", role=Role.PAIRED)
+    register = TrustRegister(people={("telegram", "8"): bob})
 
     def role(platform: str, id_: str, key: SessionKey | None = None) -> Role:
         lane = key or session_key(platform, "dm", id_)
@@ -183,9 +217,9 @@ async def test_pair_03_a_million_guesses_open_nothing_and_lock_nobody_out(tmp_pa
     now = Now()
     store = await open_sqlite(tmp_path / "hermes.db", clock=now)
     try:
-        standing = Standing(trust=store.trust, configured=lambda _sender: Role.STRANGER)
-        porter = Porter(
-            standing=standing,
+        trust_cache = TrustCache(trust=store.trust, configured=lambda _sender: Role.STRANGER)
+        admission = Admission(
+            trust_cache=trust_cache,
             strangers="invite",
             homes=store.library.homes,
             accept=_refuse,
@@ -193,24 +227,26 @@ async def test_pair_03_a_million_guesses_open_nothing_and_lock_nobody_out(tmp_pa
             clock=now,
         )
 
-        async def knock(who: int, text: str) -> str:
+        async def admit_stranger(who: int, text: str) -> str:
             key = session_key("telegram", "dm", str(who))
             address = Address(platform="telegram", chat=str(who))
-            return await porter.knock(Sender(key, address, str(who)), "Eve", text)
+            return await admission.admit_stranger(Sender(key, address, str(who)), "Eve", text)
 
         code, invite = invited(Role.PAIRED, now(), 7 * 86400.0, by="test", chance=os.urandom)
         await store.trust.invite(invite)
         took = Counter[str]()
         for n in range(MADE):
             now.at += 0.01
-            took[await knock(100 + n % GUESSERS, guess_of(n))] += 1
+            took[await admit_stranger(100 + n % GUESSERS, guess_of(n))] += 1
             if n % 50_000 == 0:
                 await asyncio.sleep(0)
         assert took == {"": MADE}
-        await standing.look()
-        assert standing.register.people == {}
-        assert await knock(7, code) == WELCOME, "the invited one is let in at the first try"
-        assert await knock(8, code) == ""
+        await trust_cache.reload()
+        assert trust_cache.register.people == {}
+        assert await admit_stranger(7, code) == WELCOME, (
+            "the invited one is let in at the first try"
+        )
+        assert await admit_stranger(8, code) == ""
     finally:
         await store.upkeep.close()
 
@@ -234,9 +270,9 @@ async def test_pair_03_of_one_person_only_a_few_guesses_are_looked_at(tmp_path: 
     now = Now()
     store = await open_sqlite(tmp_path / "hermes.db", clock=now)
     try:
-        standing = Standing(trust=store.trust, configured=lambda _sender: Role.STRANGER)
-        porter = Porter(
-            standing=standing,
+        trust_cache = TrustCache(trust=store.trust, configured=lambda _sender: Role.STRANGER)
+        admission = Admission(
+            trust_cache=trust_cache,
             strangers="invite",
             homes=store.library.homes,
             accept=_refuse,
@@ -245,12 +281,14 @@ async def test_pair_03_of_one_person_only_a_few_guesses_are_looked_at(tmp_path: 
         )
         key, place = session_key("telegram", "dm", "9"), Address(platform="telegram", chat="9")
         for n in range(TRIES_AN_HOUR):
-            assert await porter.knock(Sender(key, place, "9"), "Eve", guess_of(n)) == ""
+            assert await admission.admit_stranger(Sender(key, place, "9"), "Eve", guess_of(n)) == ""
         code, invite = invited(Role.PAIRED, now(), 86400.0, by="test", chance=os.urandom)
         await store.trust.invite(invite)
-        assert await porter.knock(Sender(key, place, "9"), "Eve", code) == "", "not this hour"
+        assert await admission.admit_stranger(Sender(key, place, "9"), "Eve", code) == "", (
+            "not this hour"
+        )
         now.at += 3601.0
-        assert await porter.knock(Sender(key, place, "9"), "Eve", code) == WELCOME
+        assert await admission.admit_stranger(Sender(key, place, "9"), "Eve", code) == WELCOME
     finally:
         await store.upkeep.close()
 

@@ -16,7 +16,7 @@ from typing import Any
 import pytest
 
 from hermes.core.errors import Rejected
-from hermes.skills.shelf import Shelf
+from hermes.skills.library import SkillLibrary
 from tests.attacks.test_outside import FILES
 from tests.attacks.victim import CANARY
 from tests.doubles.model import Asked, Body, Model, Says, terminal
@@ -27,12 +27,13 @@ SAMPLES: list[Body] = json.loads(Path(__file__).with_name("skills.json").read_te
 OWN_WORK = ("calls", "logs", "nodes", "workspace", "network", "media", ".proposals")
 OWN_FILES = re.compile(
     r"hermes\.db.*|gateway\.(lock|sock|out)|audit\..*|\.uses\.jsonl|\.guard|\.lock"
+    r"|\.?file_labels\.jsonl(\.lock)?"
 )
 ELSEWHERE = ("/etc/cron.d/hermes-canary", f"{sys.prefix}/hermes_canary.pth")
 
 
 class Ear:
-    """A server that should hear nothing."""
+    """A server that should receive nothing."""
 
     heard = 0
     port = 0
@@ -52,7 +53,7 @@ class Ear:
 
 
 def filled(value: Any, here: GatewayProcess, ear: Ear) -> Any:
-    """The sample with the places of this very home in it."""
+    """Return the sample with the paths of this home filled in."""
     places = {
         "@PERSON@": str(here.folder),
         "@HOME@": str(here.home),
@@ -83,13 +84,13 @@ def written(sample: Body, place: Path) -> Path:
 
 
 def installed(sample: Body, here: GatewayProcess, place: Path) -> None:
-    """The owner says yes to it, whatever the scan found."""
-    shelf = Shelf(here.home / "skills", environ=here.environ, clock=lambda: 1_000.0)
+    """Install the sample with the owner's approval, whatever the scan found."""
+    shelf = SkillLibrary(here.home / "skills", environ=here.environ, clock=lambda: 1_000.0)
     shelf.intake.install(shelf.intake.fetch(str(written(sample, place))))
 
 
 def credulous(model: Model, sample: Body, *, calls_too: bool) -> None:
-    """Reads the skill, then does all that it says."""
+    """Use a model that reads the skill, then does everything it says."""
 
     def rule(asked: Asked) -> Says:
         if not asked.results:
@@ -107,7 +108,7 @@ def credulous(model: Model, sample: Body, *, calls_too: bool) -> None:
 
 
 def kept(here: GatewayProcess) -> dict[str, bytes]:
-    """All that lies in the person's home and in ours, but for the gateway's own work."""
+    """Return all files of the person's home and ours, except for the gateway's own work."""
     found: dict[str, bytes] = {}
     for file in sorted(here.folder.rglob("*")):
         inner = file.relative_to(here.folder).parts
@@ -134,7 +135,7 @@ async def victim(place: Path, mode: str) -> AsyncIterator[tuple[GatewayProcess, 
 async def obeyed(
     here: GatewayProcess, model: Model, ear: Ear, *, calls_too: bool
 ) -> dict[str, str]:
-    """What came of each of them."""
+    """Let the model obey each sample, and return the results."""
     said: dict[str, str] = {}
     for raw in SAMPLES:
         sample = filled(raw, here, ear)
@@ -154,7 +155,7 @@ async def obeyed(
 
 
 def processes(name: str) -> list[str]:
-    """Those with that name on their command line."""
+    """Return the processes with that name on their command line."""
     found: list[str] = []
     for each in Path("/proc").glob("[0-9]*/cmdline"):
         with suppress(OSError):  # it has ended meanwhile
@@ -169,7 +170,7 @@ async def test_sup_01_what_a_malicious_skill_wants_is_not_done_without_the_owner
     async with victim(tmp_path, "deny") as (here, model, ear):
         said = await obeyed(here, model, ear, calls_too=True)
         for name in ("picture-of-secrets", "poisons-memory", "needs-a-paste"):
-            assert "nobody may be asked" in said[name]
+            assert "I may not ask" in said[name]
         for name in ("plants-a-hook", "reads-the-environment", "changes-settings"):
             assert "guarded" in said[name]
 
@@ -228,7 +229,7 @@ async def test_sup_06_a_skill_of_a_tainted_turn_waits_for_the_owner_also_after_a
         await here.start()
         installed(foreign, here, tmp_path / "made")
         credulous(model, {**foreign, "calls": [["skill_manage", made]]}, calls_too=True)
-        assert "somebody else's words were here" in (await here.say("learn")).text
+        assert "has read untrusted text" in (await here.say("learn")).text
         await here.kill()
         await here.start()
         credulous(model, {"name": "evil"}, calls_too=True)

@@ -7,20 +7,20 @@ import pytest
 
 from hermes.core.errors import ToolFailed
 from hermes.core.ids import CallId, SessionKey
+from hermes.ports.sandbox import profile_of
+from hermes.ports.terminal import CommandLaunch, Ended
 from hermes.terminals.local import LocalTerminal
 from hermes.terminals.sandbox.choice import Machinery, this_machine
-from hermes.terminals.sandbox.lazy import LazySandbox
-from hermes.terminals.spawn import Answer
-from hermes.views.sandbox import profile_of
-from hermes.views.terminal import Ended, Launch
+from hermes.terminals.sandbox.probed import ProbedSandbox
+from hermes.terminals.spawn import SpawnReply
 
 NO_SYSTEM_CALL = -38
 BARE = Machinery(which=lambda _name: "", landlock=lambda: NO_SYSTEM_CALL)
 
 
-def lazy(tmp_path: Path, machinery: Machinery) -> LazySandbox:
+def lazy(tmp_path: Path, machinery: Machinery) -> ProbedSandbox:
     (tmp_path / "work").mkdir(exist_ok=True)
-    return LazySandbox(
+    return ProbedSandbox(
         "auto",
         workspace=tmp_path / "work",
         home=tmp_path / "home",
@@ -32,7 +32,7 @@ def lazy(tmp_path: Path, machinery: Machinery) -> LazySandbox:
 async def test_sbx_06_without_a_sandbox_nothing_runs(tmp_path: Path) -> None:
     terminal = LocalTerminal(tmp_path / "calls", environ=os.environ, sandbox=lazy(tmp_path, BARE))
     call, work = CallId("turn-1"), tmp_path / "work"
-    wanted = Launch(
+    wanted = CommandLaunch(
         id=call, session=SessionKey("s"), command="touch ran", workdir=str(work), timeout_s=10
     )
     try:
@@ -50,7 +50,7 @@ def test_sbx_06_a_box_that_cannot_be_built_is_no_box(tmp_path: Path) -> None:
     broken = Machinery(
         which=lambda name: f"/nowhere/{name}",
         landlock=lambda: 99,
-        trial=lambda _arguments, _environment: Answer(1, "no namespaces here"),
+        trial=lambda _arguments, _environment: SpawnReply(1, "no namespaces here"),
     )
     guards = lazy(tmp_path, broken).probe()
     assert not any(guard.active for guard in guards)

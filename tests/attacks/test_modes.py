@@ -44,7 +44,7 @@ WRITING = [
 
 
 class Careless(Program):
-    """`hermes` of somebody whose files everybody may read and write."""
+    """`hermes` of a person whose umask lets everyone read and write."""
 
     def command(self, *words: str) -> list[str]:
         return ["/bin/sh", "-c", 'umask 000; exec "$@"', "sh", *super().command(*words)]
@@ -64,7 +64,7 @@ def hermes(tmp_path: Path) -> Iterator[Careless]:
 
 
 def open_to_others(home: Path) -> list[str]:
-    """What others may read, write or enter. What is in the workspace is the person's own, and its
+    """Return what others may read, write or enter, without the content of the workspace, whose
     folder is closed."""
     found = [home, *home.rglob("*")]
     ours = [path for path in found if home / "workspace" not in path.parents]

@@ -9,16 +9,16 @@ from pathlib import Path
 
 import pytest
 
-from hermes.channels.telegram.memory import Memory
-from hermes.cli.archive import unpack
+from hermes.channels.kit.memory import ChannelMemory
+from hermes.cli.backup.archive import unpack
 from hermes.core.errors import Rejected, ToolFailed
 from hermes.core.ids import CallId
 from hermes.core.messages import Media
 from hermes.skills.form import checked_name
-from hermes.skills.shelf import Shelf
+from hermes.skills.library import SkillLibrary
 from hermes.skills.tree import safe_path
-from hermes.stores.media import FileShelf
-from hermes.terminals.records import Folder
+from hermes.stores.media import FileMediaStore
+from hermes.terminals.records import CallFolder
 from tests.unit.skills.workshop import member, skill_md, tarred
 
 HOSTILE = (
@@ -31,7 +31,7 @@ LITERAL = ("%2e%2e/x", "%2e%2e%2fx", "~", "~root", "$HOME", "`id`", "-rf")
 
 @pytest.fixture(autouse=True)
 def nothing_outside(tmp_path: Path) -> Iterator[None]:
-    """All that a test makes is below `place`; what stands beside it stays as it was."""
+    """Check that a test writes only below `place` and leaves its siblings unchanged."""
     (tmp_path / "x").write_text("beside")
     (tmp_path / "place").mkdir()
     yield
@@ -47,15 +47,15 @@ def place(tmp_path: Path) -> Path:
 @pytest.mark.parametrize("name", HOSTILE)
 def test_path_03_a_call_id_is_a_plain_name_or_nothing(place: Path, name: str) -> None:
     if name in ("CON", "con.txt", "aux", "LPT1", "x."):
-        assert Folder(place, CallId(name)).path.parent == place
+        assert CallFolder(place, CallId(name)).path.parent == place
         return
     with pytest.raises(ToolFailed):
-        Folder(place, CallId(name))
+        CallFolder(place, CallId(name))
 
 
 @pytest.mark.parametrize("name", [*HOSTILE, *LITERAL])
 def test_path_03_media_are_found_by_a_digest_only(place: Path, name: str) -> None:
-    shelf = FileShelf(place / "media")
+    shelf = FileMediaStore(place / "media")
     kept = asyncio.run(shelf.put(b"bytes", "text/plain", name))
     assert [file.name for file in (place / "media").iterdir()] == [kept.digest]
     assert asyncio.run(shelf.get(kept)) == b"bytes"
@@ -67,7 +67,7 @@ def test_path_03_media_are_found_by_a_digest_only(place: Path, name: str) -> Non
 
 @pytest.mark.parametrize("name", [*HOSTILE, *LITERAL])
 def test_path_03_ids_of_a_platform_are_digested(place: Path, name: str) -> None:
-    memory = Memory(place / "telegram")
+    memory = ChannelMemory(place / "telegram")
     assert asyncio.run(memory.put("strangers", name, "kept"))
     assert asyncio.run(memory.get("strangers", name)) == "kept"
     files = [path for path in (place / "telegram").rglob("*") if path.is_file()]
@@ -78,7 +78,7 @@ def test_path_03_ids_of_a_platform_are_digested(place: Path, name: str) -> None:
 
 @pytest.mark.parametrize("name", [*HOSTILE, *LITERAL])
 def test_path_03_skills_have_plain_names(place: Path, name: str) -> None:
-    shelf = Shelf(place / "skills", environ={}, clock=lambda: 0.0)
+    shelf = SkillLibrary(place / "skills", environ={}, clock=lambda: 0.0)
     if name not in ("CON", "aux", "LPT1"):
         with pytest.raises(Rejected):
             checked_name(name)
@@ -148,7 +148,7 @@ def test_path_03_a_backup_writes_below_its_own_names_only(place: Path, name: str
 
 
 def refused(place: Path, packed: Path) -> None:
-    shelf = Shelf(place / "skills", environ={}, clock=lambda: 0.0)
+    shelf = SkillLibrary(place / "skills", environ={}, clock=lambda: 0.0)
     with pytest.raises(Rejected):
         shelf.intake.fetch(str(packed))
     assert not list((place / "skills/.quarantine").iterdir()), "nothing of it is kept"

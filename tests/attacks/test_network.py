@@ -10,10 +10,10 @@ import pytest
 
 from hermes.core.errors import ToolFailed
 from hermes.core.ids import CallId, SessionKey
+from hermes.ports.sandbox import Sandbox
+from hermes.ports.terminal import CommandLaunch, Ended
 from hermes.terminals.local import LocalTerminal
 from hermes.terminals.sandbox.proxy import granted, is_public
-from hermes.views.sandbox import Sandbox
-from hermes.views.terminal import Ended, Launch
 from tests.attacks.victim import Victim, boxed, demand_working, sandbox_of
 
 HERE = "127.0.0.1"
@@ -24,12 +24,12 @@ CALL = CallId("turn-1")
 
 
 def is_here(address: str) -> bool:
-    """What `is_public` is for the world: the only address that a test may reach."""
+    """Stand in for `is_public`: allow only the one address that a test may reach."""
     return address == HERE
 
 
 class Site:
-    """A server of the world: says what it was asked, and what came in."""
+    """A server on the internet: it returns the request that it received."""
 
     def __init__(self) -> None:
         self.heard: list[bytes] = []
@@ -60,7 +60,7 @@ Judge = Callable[[str], bool]
 
 
 async def asked(kind: str, victim: Victim, hosts: tuple[str, ...], command: str) -> str:
-    """What that command says in a box with these hosts, while the proxy of a gateway runs."""
+    """Return what the command prints in a box with these hosts, while a gateway's proxy runs."""
     sandbox = sandbox_of(kind, victim, hosts=hosts)
     await asyncio.to_thread(demand_working, sandbox, victim)
     async with granted(victim.ours, hosts, is_here):
@@ -145,7 +145,9 @@ async def test_c24_a_detached_command_keeps_its_network_across_gateways(
             async with granted(victim.ours, hosts, is_here):
                 workdir = str(victim.workspace)
                 await terminal.launch(
-                    Launch(id=CALL, session=SessionKey("s"), command=command, workdir=workdir)
+                    CommandLaunch(
+                        id=CALL, session=SessionKey("s"), command=command, workdir=workdir
+                    )
                 )
                 await until((victim.workspace / "asked").exists)
             (victim.workspace / "go").touch()

@@ -7,7 +7,8 @@ from contextlib import asynccontextmanager
 from pathlib import Path
 from shlex import quote
 
-from hermes.cli.service.lock import note
+from hermes.cli.gateway.service.lock import note
+from tests.attacks.machine import machine_state, restore, set_id_files
 from tests.attacks.test_bypasses import script
 from tests.attacks.victim import CANARY, attacks
 from tests.doubles.model import Asked, Model, Says, terminal
@@ -42,7 +43,7 @@ part.replace(work / "hook.json")
 
 @asynccontextmanager
 async def attacked(place: Path, model: Model) -> AsyncIterator[GatewayProcess]:
-    """Everything as it comes, but that nobody is asked: what is let through must do no harm."""
+    """Run a gateway with default settings but without approvals: nothing that runs may do harm."""
     for name, text in FILES.items():
         (place / name).parent.mkdir(exist_ok=True, parents=True)
         (place / name).write_text(text)
@@ -60,30 +61,34 @@ def hostile(model: Model, command: str) -> None:
 
 
 async def ran(here: GatewayProcess, model: Model, text: str) -> str:
-    """As a script in the workspace: no reader of commands sees what it does."""
+    """Run it as a script in the workspace, which hides its content from the command parser."""
     (here.home / "workspace/attack.sh").write_text(text)
     hostile(model, "bash attack.sh")
     return (await here.say("go", key=f"key-{hash(text)}")).text
 
 
-def outside(place: Path, here: GatewayProcess) -> dict[str, tuple[int, str]]:
+def outside(place: Path, here: GatewayProcess) -> dict[str, tuple[object, ...]]:
     files = [place / name for name in FILES]
     files += [here.home / "config.yaml", place / "pwned", here.home / "pwned"]
-    return {
-        str(file): (file.lstat().st_mode, file.read_text()) if file.exists() else (0, "")
-        for file in files
-    }
+    seen = machine_state() | set_id_files(here.home / "workspace")
+    for file in files:
+        seen[str(file)] = (file.lstat().st_mode, file.read_text()) if file.exists() else (0, "")
+    return seen
 
 
 async def test_sbx_02_a_hostile_model_leaves_no_damage(tmp_path: Path) -> None:
     async with Model().up() as model, attacked(tmp_path, model) as here:
         await here.start()
-        before = outside(tmp_path, here)
+        before, machine = outside(tmp_path, here), machine_state()
         listed = [one for one in attacks() if one.kind != "trap"][::EVERY]
-        said = await ran(here, model, script(listed).replace("@HOME@", str(tmp_path)))
-        assert "tried them all" in said
-        assert CANARY not in said
-        assert outside(tmp_path, here) == before
+        listed += [one for one in attacks() if "/proc/sys" in one.command]
+        try:
+            said = await ran(here, model, script(listed).replace("@HOME@", str(tmp_path)))
+            assert "tried them all" in said
+            assert CANARY not in said
+            assert outside(tmp_path, here) == before
+        finally:
+            restore(machine)
         assert await here.health() == 200
 
 
@@ -122,7 +127,7 @@ async def test_sec_06_the_gateway_leaves_no_core_and_no_secret_on_a_command_line
         core = next(
             line for line in (own / "limits").read_text().splitlines() if "core file" in line
         )
-        assert core.split()[4:6] == ["0", "0"]
+        assert core.split()[4:6] == ["0", "1"]  # a byte is no core either
         assert CANARY.encode() not in (own / "cmdline").read_bytes()
 
 

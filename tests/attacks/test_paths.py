@@ -12,12 +12,13 @@ import pytest
 
 from hermes.core.errors import ToolFailed
 from hermes.core.messages import Outcome
-from hermes.tools import beneath
-from hermes.tools.beneath import PLAIN, Beneath
-from hermes.tools.opening import content_of, remove_file, replace_file
-from hermes.tools.paths import Places, places_of
-from hermes.tools.search import search_tool
-from tests.unit.tools.desk import Desk
+from hermes.ports.terminal import Terminal
+from hermes.terminals import confined_fs
+from hermes.terminals.confined_fs import PLAIN, ConfinedFolder
+from hermes.terminals.workspace import LocalWorkspace
+from hermes.tools.files.opening import JudgedFiles
+from hermes.tools.files.search import search_tool
+from tests.unit.tools.tool_context import Desk
 
 SWAPS = 2_500
 HERE, EXCHANGE = -100, 2  # of renameat2
@@ -28,8 +29,8 @@ pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="swaps by rename
 
 
 @pytest.fixture
-def places(tmp_path: Path) -> Places:
-    """A person's home with a workspace in it, our own home, and a key."""
+def files(tmp_path: Path) -> JudgedFiles:
+    """Return a person's home with a workspace in it, our own home, and a key."""
     for name in ("work/docs", "work/.git/hooks", ".hermes/pairing", ".ssh", "notes"):
         (tmp_path / name).mkdir(parents=True)
     (tmp_path / "work/docs/plan.txt").write_bytes(b"the plan")
@@ -37,12 +38,26 @@ def places(tmp_path: Path) -> Places:
     (tmp_path / ".hermes/.env").write_bytes(SECRET)
     (tmp_path / ".ssh/id_rsa").write_bytes(SECRET)
     (tmp_path / "notes/plan.txt").write_bytes(b"elsewhere")
-    return places_of(str(tmp_path / "work"), str(tmp_path), (str(tmp_path / ".hermes"),))
+    return judged(tmp_path / "work", tmp_path, tmp_path / ".hermes")
+
+
+def judged(work: Path, home: Path, *guarded: Path) -> JudgedFiles:
+    here = local(NoCommands(), work, home, *guarded)
+    return JudgedFiles(here.files, here.places)
+
+
+def local(terminal: Terminal, work: Path, home: Path, *guarded: Path) -> LocalWorkspace:
+    ours = [str(each) for each in guarded]
+    return LocalWorkspace(terminal, workdir=str(work), home=str(home), guarded=ours, ripgrep=False)
+
+
+class NoCommands(Terminal):
+    """Never used: only files are opened."""
 
 
 @contextmanager
 def swapping(folder: Path, leads_to: Path) -> Iterator[Callable[[], bool]]:
-    """Somebody puts a link in the folder's place and takes it away again, all the time."""
+    """Swap the folder for a link and back in a loop (TOCTOU)."""
     link, swaps, stop = folder.with_name("link"), [0], threading.Event()
     link.symlink_to(leads_to)
     names = os.fsencode(folder), os.fsencode(link)
@@ -64,33 +79,35 @@ def swapping(folder: Path, leads_to: Path) -> Iterator[Callable[[], bool]]:
 
 
 def test_path_01_a_folder_that_becomes_a_link_while_it_is_read_leaks_nothing(
-    places: Places, tmp_path: Path
+    files: JudgedFiles, tmp_path: Path
 ) -> None:
     read: list[bytes] = []
     with swapping(tmp_path / "work/docs", tmp_path / ".hermes") as enough:
         while not enough():
             with suppress(ToolFailed):
-                read.append(content_of(places, tmp_path / "work/docs/plan.txt", 1_000))
+                read.append(files.content(tmp_path / "work/docs/plan.txt", 1_000))
     assert set(read) <= {b"the plan"}
 
 
 def test_path_01_outside_of_the_workspace_the_real_path_counts(
-    places: Places, tmp_path: Path
+    files: JudgedFiles, tmp_path: Path
 ) -> None:
     read: list[bytes] = []
     with swapping(tmp_path / "notes", tmp_path / ".hermes") as enough:
         while not enough():
             with suppress(ToolFailed):
-                read.append(content_of(places, tmp_path / "notes/plan.txt", 1_000))
+                read.append(files.content(tmp_path / "notes/plan.txt", 1_000))
     assert set(read) <= {b"elsewhere"}
 
 
-def test_path_01_a_write_lands_beneath_its_root_or_nowhere(places: Places, tmp_path: Path) -> None:
+def test_path_01_a_write_lands_beneath_its_root_or_nowhere(
+    files: JudgedFiles, tmp_path: Path
+) -> None:
     target = tmp_path / "work/docs/plan.txt"
     with swapping(tmp_path / "work/docs", tmp_path / ".hermes") as enough:
         while not enough():
             with suppress(ToolFailed):
-                replace_file(places, target, b"new", tag="call-1")
+                files.replace(target, b"new", tag="call-1")
     assert (tmp_path / ".hermes/plan.txt").read_bytes() == SECRET
     assert sorted(p.name for p in (tmp_path / ".hermes").iterdir()) == [
         ".env",
@@ -99,22 +116,22 @@ def test_path_01_a_write_lands_beneath_its_root_or_nowhere(places: Places, tmp_p
     ]
 
 
-def test_path_01_what_is_removed_is_beneath_its_root(places: Places, tmp_path: Path) -> None:
+def test_path_01_what_is_removed_is_beneath_its_root(files: JudgedFiles, tmp_path: Path) -> None:
     target = tmp_path / "work/docs/plan.txt"
     with swapping(tmp_path / "work/docs", tmp_path / ".hermes") as enough:
         while not enough():
             with suppress(ToolFailed):
-                remove_file(places, target)
+                files.remove(target)
     assert (tmp_path / ".hermes/plan.txt").read_bytes() == SECRET
 
 
 def test_path_01_without_openat2_the_walk_is_our_own_and_leaks_nothing_either(
-    places: Places, tmp_path: Path
+    files: JudgedFiles, tmp_path: Path
 ) -> None:
     read: list[bytes] = []
     with (
         swapping(tmp_path / "work/docs", tmp_path / ".hermes") as enough,
-        Beneath(places.root, kernel=False) as root,
+        ConfinedFolder(files.places.root, kernel=False) as root,
     ):
         while not enough():
             with suppress(OSError):
@@ -124,12 +141,12 @@ def test_path_01_without_openat2_the_walk_is_our_own_and_leaks_nothing_either(
     assert set(read) <= {b"the plan"}
 
 
-KERNELS = [False, *([True] if beneath.kernel_walks() else [])]
+KERNELS = [False, *([True] if confined_fs.kernel_walks() else [])]
 
 
 @pytest.mark.parametrize("kernel", KERNELS)
 def test_path_01_links_are_followed_while_they_stay_beneath(
-    places: Places, tmp_path: Path, kernel: bool
+    files: JudgedFiles, tmp_path: Path, kernel: bool
 ) -> None:
     work = tmp_path / "work"
     (work / "inner").symlink_to("docs")
@@ -137,7 +154,7 @@ def test_path_01_links_are_followed_while_they_stay_beneath(
     (work / "out").symlink_to("../.hermes/plan.txt")
     (work / "top").symlink_to(tmp_path / ".hermes" / "plan.txt")
     (work / "round").symlink_to("round")
-    with Beneath(places.root, kernel=kernel) as root:
+    with ConfinedFolder(files.places.root, kernel=kernel) as root:
         for name in ("inner/plan.txt", "up", "docs/plan.txt"):
             handle, real = root.open(name, PLAIN)
             os.close(handle)
@@ -147,11 +164,11 @@ def test_path_01_links_are_followed_while_they_stay_beneath(
                 root.open(name, PLAIN)
 
 
-@pytest.mark.skipif(not beneath.kernel_walks(), reason="this kernel has no openat2")
-def test_path_01_the_links_of_proc_lead_nowhere(places: Places, tmp_path: Path) -> None:
+@pytest.mark.skipif(not confined_fs.kernel_walks(), reason="this kernel has no openat2")
+def test_path_01_the_links_of_proc_lead_nowhere(files: JudgedFiles, tmp_path: Path) -> None:
     held = os.open(tmp_path / ".hermes", os.O_RDONLY | os.O_DIRECTORY)
     try:
-        with Beneath("/") as root:
+        with ConfinedFolder("/") as root:
             for name in (f"proc/self/fd/{held}/plan.txt", "proc/self/root/etc/hosts"):
                 with pytest.raises(OSError, match="link"):
                     root.open(name, PLAIN)
@@ -159,58 +176,60 @@ def test_path_01_the_links_of_proc_lead_nowhere(places: Places, tmp_path: Path) 
         os.close(held)
     (tmp_path / "work/fd").symlink_to(f"/proc/self/fd/{held}")
     with pytest.raises(ToolFailed):
-        content_of(places, tmp_path / "work/fd/plan.txt", 1_000)
+        files.content(tmp_path / "work/fd/plan.txt", 1_000)
 
 
 def test_path_01_a_link_leads_to_nothing_graver_than_what_was_named(
-    places: Places, tmp_path: Path
+    files: JudgedFiles, tmp_path: Path
 ) -> None:
     (tmp_path / "notes/key").symlink_to(tmp_path / ".ssh/id_rsa")
     (tmp_path / "notes/env").symlink_to("../work/docs")
     (tmp_path / "work/hooks").symlink_to(".git/hooks")
     with pytest.raises(ToolFailed, match="guarded"):
-        content_of(places, tmp_path / "notes/key", 1_000)
+        files.content(tmp_path / "notes/key", 1_000)
     with pytest.raises(ToolFailed, match=r"leads to .*/\.git/hooks/pre-commit"):
-        replace_file(places, tmp_path / "work/hooks/pre-commit", b"rm", tag="call-1")
+        files.replace(tmp_path / "work/hooks/pre-commit", b"rm", tag="call-1")
     assert not (tmp_path / "work/.git/hooks/pre-commit").exists()
-    assert content_of(places, tmp_path / "notes/env/plan.txt", 1_000) == b"the plan"
+    assert files.content(tmp_path / "notes/env/plan.txt", 1_000) == b"the plan"
 
 
 def test_path_01_nothing_is_made_on_the_way_to_a_place_that_is_refused(
-    places: Places, tmp_path: Path
+    files: JudgedFiles, tmp_path: Path
 ) -> None:
     (tmp_path / "notes/there").symlink_to(tmp_path / ".hermes")
     for name in ("notes/there/new/deep/file", ".hermes/new/deep/file"):
         with pytest.raises(ToolFailed, match="guarded"):
-            replace_file(places, tmp_path / name, b"x", tag="call-1")
+            files.replace(tmp_path / name, b"x", tag="call-1")
     assert not (tmp_path / ".hermes/new").exists()
 
 
-def test_path_01_a_second_name_of_a_guarded_file_is_guarded(places: Places, tmp_path: Path) -> None:
+def test_path_01_a_second_name_of_a_guarded_file_is_guarded(
+    files: JudgedFiles, tmp_path: Path
+) -> None:
     work = tmp_path / "work"
     for source in (".hermes/.env", ".hermes/plan.txt", ".ssh/id_rsa"):
         (work / "copy").unlink(missing_ok=True)
         (work / "copy").hardlink_to(tmp_path / source)
         with pytest.raises(ToolFailed, match="another name"):
-            content_of(places, work / "copy", 1_000)
+            files.content(work / "copy", 1_000)
     (work / "twin").hardlink_to(work / "docs/plan.txt")
-    assert content_of(places, work / "twin", 1_000) == b"the plan"
+    assert files.content(work / "twin", 1_000) == b"the plan"
 
 
 def test_path_01_a_write_to_a_second_name_leaves_the_first_alone(
-    places: Places, tmp_path: Path
+    files: JudgedFiles, tmp_path: Path
 ) -> None:
     (tmp_path / "work/copy").hardlink_to(tmp_path / ".hermes/.env")
-    replace_file(places, tmp_path / "work/copy", b"x", tag="call-1")
+    files.replace(tmp_path / "work/copy", b"x", tag="call-1")
     assert (tmp_path / ".hermes/.env").read_bytes() == SECRET
 
 
 def test_path_01_a_workspace_that_is_reached_by_a_link_works(tmp_path: Path) -> None:
     (tmp_path / "real/docs").mkdir(parents=True)
     (tmp_path / "work").symlink_to("real")
-    linked = places_of(str(tmp_path / "work"), str(tmp_path / "nobody"))
-    replace_file(linked, tmp_path / "work/docs/a", b"x", tag="call-1")
-    assert content_of(linked, tmp_path / "work/docs/a", 9) == b"x"
+    linked = judged(tmp_path / "work", tmp_path / "nobody")
+    linked.replace(tmp_path / "work/docs/a", b"x", tag="call-1")
+    assert linked.content(tmp_path / "work/docs/a", 9) == b"x"
 
 
 async def test_path_01_a_search_follows_no_link_and_shows_no_secret(tmp_path: Path) -> None:
@@ -224,8 +243,8 @@ async def test_path_01_a_search_follows_no_link_and_shows_no_secret(tmp_path: Pa
     (work / "plain.txt").write_bytes(b"no secret of the house\n")
     (work / "file").symlink_to(home / ".hermes/plan.txt")
     (work / "folder").symlink_to(home / ".hermes")
-    guarded = places_of(str(work), str(home), (str(home / ".hermes"),))
-    desk.tools["search_files"] = search_tool(desk.terminal, guarded, ripgrep=False)
+    here = local(desk.terminal, work, home, home / ".hermes")
+    desk.tools["search_files"] = search_tool(here)
     try:
         found = await desk.do("search_files", pattern="secret of")
         assert found.text.splitlines()[0] == "plain.txt:1:no secret of the house"
@@ -247,8 +266,7 @@ async def test_path_01_a_search_that_is_raced_shows_nothing(tmp_path: Path) -> N
     (home / "elsewhere/plan.txt").write_bytes(SECRET)
     (work / "docs").mkdir()
     (work / "docs/plan.txt").write_bytes(b"the plan")
-    places = places_of(str(work), str(home))
-    desk.tools["search_files"] = search_tool(desk.terminal, places, ripgrep=False)
+    desk.tools["search_files"] = search_tool(local(desk.terminal, work, home))
     shown = ""
     try:
         with swapping(work / "docs", home / "elsewhere") as enough:

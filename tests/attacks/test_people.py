@@ -5,6 +5,9 @@ from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from pathlib import Path
 
+import pytest
+
+from hermes.channels.kit.reception import NOT_YOURS
 from tests.attacks.test_approvals import works
 from tests.doubles.model import Asked, Model, Says, plain, terminal
 from tests.doubles.telegram import TOKEN, BotApi
@@ -49,7 +52,7 @@ async def let_in(here: GatewayProcess, api: BotApi, who: int) -> None:
 
 
 def press(api: BotApi, label: str) -> None:
-    """The owner presses that button."""
+    """Press the button with that label as the owner."""
     for shown in api.chat(ANN):
         for row in shown.buttons:
             for button in row:
@@ -109,7 +112,7 @@ async def test_pair_05_who_was_let_in_alone_is_nobody_in_a_room(tmp_path: Path) 
         assert model.asked == []
         works(model)
         api.say("work", chat=ROOM, user=BOB, type="group")
-        await shows(here, api, ROOM, "not for member")
+        await shows(here, api, ROOM, "a group member may not do")
         assert effects(here) == []
 
 
@@ -162,6 +165,7 @@ async def test_pair_07_a_code_is_nowhere_but_in_the_chat(tmp_path: Path) -> None
         assert [file for file in kept if code.encode() in file.read_bytes()] == []
 
 
+@pytest.mark.setting("people.strangers")
 async def test_request_mode_asks_the_owner_and_the_button_lets_in(tmp_path: Path) -> None:
     async with bot(tmp_path, "request") as (here, api, model):
         await here.start()
@@ -188,16 +192,44 @@ async def test_pol_05_what_a_guest_wants_is_asked_of_the_owner(tmp_path: Path) -
         await shows(here, api, ANN, "home")
         await let_in(here, api, BOB)
         api.say("work", chat=BOB, user=BOB)
-        await shows(here, api, ANN, "May I use terminal?")
+        await shows(here, api, ANN, "Run this command?")
         await shows(here, api, BOB, "My owner has to allow that")
         [question] = await here.get("/v1/approvals")
         for text in (f"/approve {question['id']}", "/approve", "yes"):
             api.say(text, chat=BOB, user=BOB)
-        await shows(here, api, BOB, "/approve is for my owner")
+        await shows(here, api, BOB, "Only my owner can use /approve")
         assert effects(here) == []
         api.say(f"/approve {question['id']}", chat=ANN, user=ANN)
         await shows(here, api, BOB, "It came to")
         assert effects(here) == ["done"]
+
+
+async def test_pol_05_without_a_home_chat_the_owner_still_sees_what_to_approve(
+    tmp_path: Path,
+) -> None:
+    async with bot(tmp_path) as (here, api, model):
+        works(model, "echo done >> effects")
+        await here.start()
+        await let_in(here, api, BOB)
+        api.say("work", chat=BOB, user=BOB)
+        await shows(here, api, BOB, "My owner has to allow that, with hermes approvals list")
+        assert not any("effects" in text for text in api.texts(BOB))
+        [question] = await here.get("/v1/approvals")
+        assert "Run this command?\n\n│ echo done >> effects\n" in question["preview"]
+        assert f"Requested by: telegram:{BOB}, a person you let in" in question["preview"]
+        assert "session" not in question["preview"].lower()
+        listed = await here.hermes("approvals", "list")
+        assert "│ echo done >> effects" in listed
+        await here.hermes("approvals", "answer", question["id"], "session")
+        await shows(here, api, BOB, "It came to")
+        assert effects(here) == ["done"]
+        api.say("work", chat=BOB, user=BOB)
+
+        async def asks_again() -> bool:
+            return len(await here.get("/v1/approvals")) == 1
+
+        await here.until(asks_again)
+        assert effects(here) == ["done"], "what a guest wants is never allowed for a session"
 
 
 async def test_one_person_finds_nothing_of_another(tmp_path: Path) -> None:
@@ -234,8 +266,73 @@ async def test_the_model_cannot_approve_by_itself(tmp_path: Path) -> None:
         model.rule = rule
         await here.start()
         api.say("work", chat=ANN, user=ANN)
-        await shows(here, api, ANN, "May I use")
+        await shows(here, api, ANN, "Requested by: you")
         rows = await here.get("/v1/approvals")
         assert len(rows) == 1
         await asyncio.sleep(0.3)
         assert [row["state"] for row in await here.get("/v1/approvals")] == ["pending"]
+
+
+async def test_pol_05_a_member_cannot_take_the_owners_buttons_away(tmp_path: Path) -> None:
+    """The buttons go when the question is closed, wherever that happened."""
+    async with bot(tmp_path) as (here, api, model):
+        here.configure(sessions={"groups": "shared"})
+        works(model)
+        await here.start()
+        api.say("work", chat=ROOM, user=ANN, type="group")
+        await shows(here, api, ROOM, "Run this command?")
+        [card] = [shown for shown in api.chat(ROOM) if shown.buttons]
+        says = [button["callback_data"] for row in card.buttons for button in row]
+        for pressed in says:
+            api.press(ROOM, card.message_id, pressed, user=EVE, type="group")
+        await handled(here, api)
+        assert set(api.answered.values()) == {NOT_YOURS}
+        assert [len(row) for row in card.buttons if row], "the owner can still answer"
+        [question] = await here.get("/v1/approvals")
+        assert question["state"] == "pending"
+        await here.kill()
+        await here.start()
+        await here.post(f"/v1/approvals/{question['id']}", answer="deny")
+
+        async def bare() -> bool:
+            return not any(shown.buttons for shown in api.chat(ROOM))
+
+        await here.until(bare)
+
+
+async def test_tm_01_what_another_bot_wrote_is_not_obeyed_as_the_owners(tmp_path: Path) -> None:
+    async with bot(tmp_path) as (here, api, model):
+        await here.start()
+        gif = {"id": 99, "is_bot": True, "first_name": "gifs", "username": "gif_bot"}
+        for field in ("via_bot", "sender_business_bot"):
+            said = f"/invite {field}"
+            api.say(said, chat=ANN, user=ANN, **{field: gif})
+            await shows(here, api, ANN, f'You said: (Sent through the bot "gifs".)\n{said}')
+        assert len(model.asked) == 2
+        assert (await here.hermes("pairing", "list", "--json"))["people"] == []
+        assert not any("code" in text.lower() for text in api.texts(ANN))
+
+
+async def test_pol_06_a_card_names_the_address_and_a_renamed_chat_is_another_one(
+    tmp_path: Path,
+) -> None:
+    """Anybody may call a chat “Mum”. The yes is about the chat that was shown."""
+    async with bot(tmp_path) as (here, api, model):
+
+        def rule(asked: Asked) -> Says:
+            if asked.said == "tell mum" and not asked.results:
+                call = {"target": "telegram:Mum", "text": "the door code is 1234"}
+                return Says(calls=(("send_message", call),))
+            return Says(f"It came to: {asked.results[-1] if asked.results else asked.said}")
+
+        model.rule = rule
+        await here.start()
+        api.say("hello", chat=ROOM, user=EVE, type="group", title="Mum")
+        await shows(here, api, ROOM, "It came to")
+        api.say("tell mum", chat=ANN, user=ANN)
+        await shows(here, api, ANN, f"It goes to telegram:{ROOM}")
+        api.say("hello again", chat=ROOM, user=EVE, type="group", title="Room")
+        await handled(here, api)
+        press(api, "Yes")
+        await shows(here, api, ANN, "not what the person said yes to")
+        assert not any("1234" in text for text in api.texts(ROOM))

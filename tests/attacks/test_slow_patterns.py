@@ -12,7 +12,7 @@ from hermes.memory.text import looks_like_orders, looks_like_secret, plain
 from hermes.skills.scan import TREE_CHARS_MAX, hidden_in, scanned
 from hermes.tools.output import clean_tail
 from hermes.tools.web_urls import carries_data
-from hermes.views.honest import honest, is_deceptive
+from hermes.views.visible_text import is_deceptive, visible_text
 
 LENGTH = 20_000
 TRIES = 4
@@ -28,7 +28,7 @@ READERS: dict[str, Callable[[str], object]] = {
     "its plain form": lambda text: plain_of(text[:4_096]),  # of a chunk
     "an entry of the memory": plain,
     "the memory": blocks_of,
-    "a card for the owner": honest,
+    "a card for the owner": visible_text,
     "a command that is judged": is_deceptive,
     "any text": sound,
     "words that would be kept": lambda text: (looks_like_orders(text), looks_like_secret(text)),

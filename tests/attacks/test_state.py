@@ -24,7 +24,7 @@ from tests.process.looks import idle
 
 
 class Bomb:
-    """Leaves a file wherever somebody unpickles it."""
+    """Create a file when it is unpickled."""
 
     def __init__(self, file: Path) -> None:
         self.file = str(file)
@@ -34,7 +34,7 @@ class Bomb:
 
 
 def constructor(file: Path) -> bytes:
-    """What made other frameworks import and call something."""
+    """Return a payload that made other frameworks import and call code."""
     made = {
         "lc": 2,
         "type": "constructor",
@@ -126,7 +126,7 @@ async def test_tm_04_a_lane_with_a_hostile_row_is_set_aside_and_the_others_go_on
         for n in range(3):
             got = await here.say("still there?", "bad", key=f"b{n}")
             assert got.status >= 400
-            assert "cannot be read" in got.body["error"]["message"]
+            assert "Send /new" in got.body["error"]["message"]
             assert (await here.say(f"hello {n}", "good")).text == f"You said: hello {n}"
         await here.kill()
         await here.start()
@@ -146,7 +146,7 @@ async def test_tm_04_a_hostile_snapshot_is_no_session(tmp_path: Path) -> None:
         await here.kill()
         tamper(here, SNAPSHOT, constructor(made))
         await here.start()
-        assert (await here.say("hello", "bad")).status >= 400
+        assert (await here.say("hello", "bad")).text == "You said: hello", "by the journal alone"
         assert (await here.say("again", "good")).text == "You said: again"
         assert not made.exists()
 

@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 
 from hermes.core.errors import ToolFailed
-from hermes.views.sandbox import Sandbox, Wish
+from hermes.ports.sandbox import BoxRequest, Sandbox
 from tests.attacks.victim import CANARY, Victim, boxed, demand_working, ran, sandbox_of
 
 needs_python = pytest.mark.skipif(
@@ -84,7 +84,7 @@ except OSError as refused:
 
 
 class Ears:
-    """What a command could talk to on this machine."""
+    """Servers that a command could talk to on this machine."""
 
     def __init__(self, place: Path, stack: ExitStack) -> None:
         self.path = str(place / "ear")
@@ -196,7 +196,7 @@ def test_sbx_08_a_trap_in_the_workspace_is_inert(
 
 
 def test_a_folder_outside_the_box_cannot_be_worked_in(sandbox: Sandbox, victim: Victim) -> None:
-    wish = Wish(profile="write", call="attack", workdir=str(victim.home / "project"))
+    wish = BoxRequest(profile="write", call="attack", workdir=str(victim.home / "project"))
     with pytest.raises(ToolFailed, match=r"outside of the sandbox.*Nothing was run"):
         sandbox.box(wish)
 
@@ -232,7 +232,7 @@ def test_a_workspace_that_holds_our_home_hides_it_and_still_shows_what_it_may(
     note = victim.ours / "calls/other/note"
     note.write_text("")
     box = sandbox.box(
-        Wish(
+        BoxRequest(
             profile="write",
             call="attack",
             workdir=str(victim.home),

@@ -13,18 +13,19 @@ import pytest
 from msgspec import Struct
 from msgspec.structs import replace
 
+from hermes.ports.sandbox import BoxRequest, Profile, Sandbox
 from hermes.skills.places import UNAPPROVED
 from hermes.terminals.environment import environments
 from hermes.terminals.sandbox.bridge import FOLDER, Network
 from hermes.terminals.sandbox.bubblewrap import BubblewrapSandbox
-from hermes.terminals.sandbox.choice import landlock_version, this_machine
-from hermes.terminals.sandbox.ground import Ground
-from hermes.terminals.sandbox.landlock import ABI_MIN, LandlockSandbox, Means
+from hermes.terminals.sandbox.choice import FileOwners, landlock_version, this_machine
+from hermes.terminals.sandbox.ground import Ground, Means
+from hermes.terminals.sandbox.landlock import ABI_MIN, LandlockSandbox
 from hermes.terminals.sandbox.limits import Caps, find_cgroups
-from hermes.terminals.sandbox.places import Places, places_of
+from hermes.terminals.sandbox.places import SandboxPaths, places_of
 from hermes.terminals.sandbox.seccomp import TABLES
-from hermes.terminals.spawn import Answer
-from hermes.views.sandbox import Profile, Sandbox, Wish
+from hermes.terminals.spawn import SpawnReply, asked
+from tests.attacks.machine import machine_state, set_id_files
 
 CANARY = "CANARY"
 FILES = {
@@ -48,7 +49,8 @@ FILES = {
     ".hermes/workspace/.git/refs/readme": "\n",
 }
 TRAPS = (".envrc", ".vscode", "AGENTS.md", ".git/config", ".git/hooks")
-KINDS = ("bubblewrap", "landlock", "landlock-users", "landlock-plain")
+KINDS = ("bubblewrap", "bubblewrap-users", "landlock", "landlock-users", "landlock-plain")
+OWNERS = FileOwners(asked)
 
 
 class Attack(Struct, frozen=True, kw_only=True):
@@ -72,8 +74,9 @@ class Victim(Struct, frozen=True):
         return self.ours / "workspace"
 
     def state(self) -> dict[str, tuple[object, ...]]:
-        """Everything whose change would be damage: all but the work in the workspace."""
-        seen: dict[str, tuple[object, ...]] = {}
+        """Return everything whose change would be damage: the machine, all files outside of the
+        workspace, and setuid programs inside it."""
+        seen = machine_state() | set_id_files(self.workspace)
         for root, folders, files in os.walk(self.home):
             inside = Path(root)
             if inside == self.workspace:
@@ -117,12 +120,14 @@ def attacks() -> list[Attack]:
 
 
 def lacks(attack: Attack) -> bool:
+    if attack.needs == "root":
+        return os.geteuid() != 0
     return bool(attack.needs) and shutil.which(attack.needs, path="/usr/local/bin:/usr/bin") is None
 
 
 @cache
-def common() -> Places:
-    """What all boxes of a test run have in common; looking it up takes a while."""
+def common() -> SandboxPaths:
+    """Return what all boxes of a test run share; finding it takes a while."""
     return places_of(Path("/nowhere"), Path("/nowhere"))
 
 
@@ -134,7 +139,7 @@ def sandbox_of(
     hosts: tuple[str, ...] = (),
     skills: Path | None = None,
 ) -> Sandbox:
-    """The box of that kind, or a skip that says why this machine has none."""
+    """Return the box of that kind, or skip the test with the reason why this machine has none."""
     here, chosen = this_machine(), caps or Caps()
     places = replace(
         common(),
@@ -149,22 +154,52 @@ def sandbox_of(
     lacks = "no networks of their own here" if kind == "landlock-plain" else ""
     door = victim.ours / FOLDER
     network = Network(hosts=hosts, door=door, sealed=landlock_version() >= ABI_MIN, lacks=lacks)
-    ground = Ground(places=places, seen=seen, caps=chosen, cgroups=cgroups, network=network)
-    if kind == "bubblewrap":
-        program = here.which("bwrap") or pytest.skip("bubblewrap is not installed")
-        return BubblewrapSandbox(ground, program)
-    if landlock_version() < ABI_MIN or os.uname().machine not in TABLES:
-        pytest.skip("this kernel has no Landlock that is new enough")
-    means = Means(
-        machine=os.uname().machine,  # type: ignore[arg-type]
-        namespaces=kind != "landlock-plain",
-        own_users=kind == "landlock-users" or (kind == "landlock" and os.geteuid() != 0),
+    ground = Ground(
+        places=places,
+        seen=seen,
+        caps=chosen,
+        cgroups=cgroups,
+        network=network,
+        maps=OWNERS.can_map,
     )
+    means = means_of(kind)
+    if kind.startswith("bubblewrap"):
+        program = here.which("bwrap") or pytest.skip("bubblewrap is not installed")
+        return BubblewrapSandbox(ground, means, program)
+    if landlock_version() < ABI_MIN:
+        pytest.skip("this kernel has no Landlock that is new enough")
     return LandlockSandbox(ground, means)
 
 
-def boxed(sandbox: Sandbox, victim: Victim, command: str, profile: Profile = "write") -> Answer:
-    wish = Wish(profile=profile, call=f"attack-{os.getpid()}", workdir=str(victim.workspace))
+def means_of(kind: str) -> Means:
+    root = os.geteuid() == 0
+    if os.uname().machine not in TABLES:
+        pytest.skip("there is no filter of system calls for this machine")
+    if kind.endswith("-users") and not root:
+        pytest.skip("only root has a choice of users")
+    return Means(
+        machine=os.uname().machine,  # type: ignore[arg-type]
+        namespaces=kind != "landlock-plain",
+        own_users=kind in ("bubblewrap", "bubblewrap-users", "landlock-users")
+        or (kind == "landlock" and not root),
+        other_user=kind in ("bubblewrap", "landlock") and root,
+        scoped=kind == "bubblewrap" and landlock_version() >= ABI_MIN,
+    )
+
+
+def boxed(
+    sandbox: Sandbox,
+    victim: Victim,
+    command: str,
+    profile: Profile = "write",
+    covered: tuple[str, ...] = (),
+) -> SpawnReply:
+    wish = BoxRequest(
+        profile=profile,
+        call=f"attack-{os.getpid()}",
+        workdir=str(victim.workspace),
+        covered=tuple(str(victim.workspace / name) for name in covered),
+    )
     box = sandbox.box(wish)
     return ran(victim, box.around(["bash", "-c", victim.commanded(command)]), box.environment)
 
@@ -174,7 +209,7 @@ def unboxed(victim: Victim, command: str) -> str:
     return ran(victim, ["bash", "-c", victim.commanded(command)], environment).text
 
 
-def ran(victim: Victim, arguments: Sequence[str], environment: Mapping[str, str]) -> Answer:
+def ran(victim: Victim, arguments: Sequence[str], environment: Mapping[str, str]) -> SpawnReply:
     ended = subprocess.run(
         arguments,
         cwd=victim.workspace,
@@ -185,10 +220,10 @@ def ran(victim: Victim, arguments: Sequence[str], environment: Mapping[str, str]
         timeout=60,
         check=False,
     )
-    return Answer(ended.returncode, ended.stdout.decode("utf-8", "replace"))
+    return SpawnReply(ended.returncode, ended.stdout.decode("utf-8", "replace"))
 
 
 def demand_working(sandbox: Sandbox, victim: Victim) -> None:
     answer = boxed(sandbox, victim, "echo inside")
-    if answer != Answer(0, "inside\n"):
+    if answer != SpawnReply(0, "inside\n"):
         pytest.skip(f"this machine does not allow it: {answer.text.strip()}")

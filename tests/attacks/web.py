@@ -8,10 +8,10 @@ from ipaddress import ip_address
 from ssl import SSLContext
 
 from hermes.egress.addresses import Address
-from hermes.egress.client import Fetcher, Limits
-from hermes.egress.line import Line
-from hermes.egress.origin import Origin
-from hermes.egress.rules import Rules, openings
+from hermes.egress.client import Fetcher, FetchLimits
+from hermes.egress.rules import EgressRules, openings
+from hermes.wire.line import FetchConnection
+from hermes.wire.origin import UrlOrigin
 
 _spies: list[list[str]] = []
 
@@ -29,7 +29,7 @@ sys.addaudithook(_audit)
 
 @contextlib.contextmanager
 def sockets_seen() -> Iterator[list[str]]:
-    """The addresses that anything in this process connects to."""
+    """Record the addresses that anything in this process connects to."""
     seen: list[str] = []
     _spies.append(seen)
     try:
@@ -40,7 +40,7 @@ def sockets_seen() -> Iterator[list[str]]:
 
 @dataclass
 class Names:
-    """Each look at a name gets its next answer, and the last one from then on."""
+    """A resolver: each lookup of a name gets its next answer; the last one repeats."""
 
     answers: dict[str, Sequence[Sequence[str]]] = field(default_factory=dict)
     default: Sequence[str] = ("127.0.0.1",)
@@ -55,25 +55,27 @@ class Names:
 
 @dataclass
 class Wall:
-    """Where the client would have connected to. It never gets there."""
+    """Record where the client would have connected, and refuse the connection."""
 
     addresses: list[str] = field(default_factory=list)
 
-    async def __call__(self, server: Origin, address: Address, _: SSLContext | None) -> Line:
+    async def __call__(
+        self, server: UrlOrigin, address: Address, _: SSLContext | None
+    ) -> FetchConnection:
         self.addresses.append(str(address))
         raise ConnectionRefusedError
 
 
 def walled(names: Names) -> tuple[Fetcher, Wall]:
     wall = Wall()
-    return Fetcher(Rules(), resolve=names, dial=wall), wall
+    return Fetcher(EgressRules(), resolve=names, dial=wall), wall
 
 
-def fetcher(names: Names, *allowed: str, limits: Limits | None = None) -> Fetcher:
-    """One that really connects, to what a test allows."""
-    return Fetcher(Rules(openings(allowed)), limits=limits, resolve=names)
+def fetcher(names: Names, *allowed: str, limits: FetchLimits | None = None) -> Fetcher:
+    """Return a client that really connects, to addresses that a test allows."""
+    return Fetcher(EgressRules(openings(allowed)), limits=limits, resolve=names)
 
 
 def is_forbidden(address: str) -> bool:
-    """By Python's own word; ours is what is tested."""
+    """Return True for an address that Python's ipaddress calls non-public; ours is under test."""
     return not ip_address(address).is_global or address == "168.63.129.16"

@@ -27,7 +27,7 @@ class Got:
 def request(
     method: str, target: str, *, host: str | None, body: bytes = b"", **headers: str
 ) -> bytes:
-    """`authorization=""` leaves the key out; an underscore in a name is a hyphen."""
+    """Build a request. `authorization=""` omits the key; an underscore in a name is a hyphen."""
     given = {"authorization": f"Bearer {KEY}", "connection": "close", **headers}
     lines = [f"{method} {target} HTTP/1.1", *([] if host is None else [f"Host: {host}"])]
     lines += [f"{name.replace('_', '-')}: {value}" for name, value in given.items() if value]
@@ -37,7 +37,8 @@ def request(
 
 
 async def sent(port: int, raw: bytes) -> Got:
-    """Write it all, and read until the other side closes. Status 0: it hung up without a word."""
+    """Send the bytes, and read until the other side closes. Status 0: it closed without an
+    answer."""
     reader, writer = await asyncio.open_connection("127.0.0.1", port)
     answer = b""
     try:
@@ -45,7 +46,7 @@ async def sent(port: int, raw: bytes) -> Got:
         async with asyncio.timeout(WAIT_S):
             while piece := await reader.read(65_536):
                 answer += piece
-    except ConnectionResetError:  # it did not want to hear all of it
+    except ConnectionResetError:  # it closed before it read everything
         pass
     finally:
         writer.close()

@@ -6,7 +6,7 @@ from hermes.core.ids import CallId
 from hermes.core.messages import Call, Effect, Outcome
 from hermes.core.people import Role
 from hermes.core.session import call_id
-from hermes.core.trust import Invite, Known, Request
+from hermes.core.trust import AdmissionRequest, Invite, KnownPerson
 from tests.contract.places import Owner, reply, turn
 
 DAY_S = 86_400.0
@@ -77,8 +77,10 @@ async def run(owner: Owner, chat: str, wanted: CallId) -> None:
     await owner.write(e.CallEnded(turn(chat), wanted, Outcome.OK, "paid", 7.0))
 
 
-def known(person: str, role: Role = Role.PAIRED, *, at: float = 10.0, chat: str = "") -> Known:
-    return Known(
+def known(
+    person: str, role: Role = Role.PAIRED, *, at: float = 10.0, chat: str = ""
+) -> KnownPerson:
+    return KnownPerson(
         platform="telegram", id=person, role=role, name=person.title(), chat=chat, since=at, by="me"
     )
 
@@ -87,8 +89,8 @@ def invite(digest: str, *, at: float = 1.0, until: float = 100.0) -> Invite:
     return Invite(digest=digest, role=Role.PAIRED, made_at=at, expires_at=until, by="terminal")
 
 
-def request(person: str, *, at: float = 1.0) -> Request:
-    return Request(
+def request(person: str, *, at: float = 1.0) -> AdmissionRequest:
+    return AdmissionRequest(
         id=f"r-{person}",
         platform="telegram",
         person=person,

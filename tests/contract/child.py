@@ -17,8 +17,8 @@ from hermes.core.ids import NodeId, ReplyId
 from hermes.core.store import Store
 from tests.contract.approvals import invite, known
 from tests.contract.places import (
+    BEAT_S,
     Owner,
-    beat,
     begin,
     conversation,
     lane,
@@ -35,10 +35,12 @@ class Child:
         self.store = store
         self.owners: dict[str, Owner] = {}
         self.beating: asyncio.Task[None] | None = None
+        self.is_still = False
 
     def verbs(self) -> Mapping[str, Callable[..., Awaitable[object]]]:
         return {
             "join": self.join,
+            "still": self.still,
             "beat": lambda node: self.store.nodes.beat(NodeId(node)),
             "begin": self.begin,
             "own": self.own,
@@ -51,6 +53,9 @@ class Child:
                 ReplyId(reply), node=NodeId(node)
             ),
             "hold": lambda node, name: self.store.nodes.hold(NodeId(node), name),
+            "move_cursor": lambda node, text: self.store.cursors.move_cursor(
+                "plaza", "bot", "events", text, node=NodeId(node)
+            ),
             "leave": lambda node: self.store.nodes.leave(NodeId(node)),
             "release": lambda node, chat: self.store.journal.release(
                 [lane(chat)], node=NodeId(node)
@@ -64,7 +69,19 @@ class Child:
 
     async def join(self, node: str, seat: str = "") -> None:
         await self.store.nodes.join(NodeId(node), seat=seat)
-        self.beating = asyncio.create_task(beat(self.store, NodeId(node)))
+        self.beating = asyncio.create_task(self._beat(NodeId(node)))
+
+    async def _beat(self, node: NodeId) -> None:
+        living = True
+        while living and not self.is_still:
+            living = await self.store.nodes.beat(node)
+            await asyncio.sleep(BEAT_S)
+
+    async def still(self) -> None:
+        """Beat no more: a process that is frozen in the middle of a write holds up all others."""
+        self.is_still = True
+        if self.beating is not None:
+            await self.beating
 
     async def begin(self, node: str, chat: str) -> int:
         self.owners[chat] = await begin(self.store, NodeId(node), chat)

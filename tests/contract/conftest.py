@@ -1,6 +1,5 @@
 """Each contract test runs on every store: an SQLite file, and a real PostgreSQL."""
 
-import os
 from collections.abc import AsyncIterator, Iterator
 from pathlib import Path
 
@@ -8,13 +7,12 @@ import pytest
 
 from hermes.core.store import Store
 from tests.contract.places import Place, PostgresPlace, SqlitePlace
-from tests.contract.server import fresh_database, running_server
+from tests.contract.server import fresh_database, running_server, this_run
 
 
 @pytest.fixture(scope="session")
-def postgres_server(request: pytest.FixtureRequest) -> Iterator[str]:
-    run = os.environ.get("PYTEST_XDIST_TESTRUNUID", f"{os.getpid()}")
-    with running_server(run) as url:
+def postgres_server() -> Iterator[str]:
+    with running_server(this_run()) as url:
         yield url
 
 
@@ -25,13 +23,13 @@ def database(postgres_server: str) -> Iterator[str]:
 
 
 @pytest.fixture(params=["sqlite", "postgres"])
-async def place(request: pytest.FixtureRequest, tmp_path: Path) -> AsyncIterator[Place]:
+async def place(request: pytest.FixtureRequest, quick_path: Path) -> AsyncIterator[Place]:
     """Where a store lives; it can be opened more than once."""
     chosen: Place
     if request.param == "postgres":
         chosen = PostgresPlace(request.getfixturevalue("database"))
     else:
-        chosen = SqlitePlace(str(tmp_path / "hermes.db"))
+        chosen = SqlitePlace(str(quick_path / "hermes.db"))
     yield chosen
     await chosen.close()
 

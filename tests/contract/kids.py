@@ -34,7 +34,9 @@ class Kid:
             line = await self._running.stdout.readline()
         return json.loads(line) if line else None
 
-    def stop(self) -> None:
+    async def stop(self) -> None:
+        """Freeze it, between two writes."""
+        await self.ask("still")
         os.kill(self._running.pid, signal.SIGSTOP)
 
     def wake(self) -> None:

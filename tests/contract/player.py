@@ -9,12 +9,14 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import count
 
+from msgspec.structs import replace
+
 from hermes.core import events as e
 from hermes.core import step as s
 from hermes.core.ids import CallId, MessageId, ReplyId, SessionId, TurnId
 from hermes.core.messages import Call, Effect, Inbound, Outcome, Reply, Spent, Usage
-from hermes.core.rules import Allow, Ask, Busy, Moment, Rules
-from hermes.core.session import Asking, Running, Session, Stage, call_id
+from hermes.core.rules import Allow, Ask, Busy, DecisionContext, Rules
+from hermes.core.session import Running, Session, Stage, Turn, Waiting, call_id, waits
 from tests.contract.places import message
 
 TOOLS = {"look": Effect.READ, "tidy": Effect.IDEMPOTENT, "pay": Effect.EFFECT, "ask": Effect.READ}
@@ -22,7 +24,8 @@ WORDS = ("owl", "nest", "Über", "tundra", "🦉", "\0", "0", "'quote'", "a_b", 
 RULES = Rules(
     commands={"/new": Busy.LATER, "/stop": Busy.NOW},
     effect=lambda call: TOOLS[call.tool],
-    verdict=lambda _session, call: Ask("sure?") if call.tool == "ask" else Allow(),
+    parallel=lambda call: TOOLS[call.tool] is Effect.READ,
+    verdict=lambda _session, call, _moment: Ask("sure?") if call.tool == "ask" else Allow(),
 )
 
 
@@ -44,12 +47,12 @@ class Player:
     def next(self, session: Session, epoch: int) -> Sequence[e.Event]:
         """The events of the next step; none when the lane rests."""
         at = self._time()
-        if isinstance(session.phase, Asking) and self.dice.random() < 0.5:
-            return (self._answer(session.phase, epoch, at),)
+        if isinstance(session.phase, Waiting) and self.dice.random() < 0.5:
+            return (self._settled(session.phase.turn, epoch, at),)
         if self.dice.random() < 0.1:
             return self._aside(session, at)
         return self._perform(
-            s.next_step(session, RULES, Moment(at=at, epoch=epoch)), session, epoch
+            s.next_step(session, RULES, DecisionContext(at=at, epoch=epoch)), session, epoch
         )
 
     def _perform(self, step: s.Step, session: Session, epoch: int) -> Sequence[e.Event]:
@@ -99,17 +102,23 @@ class Player:
             case s.RunCalls(turn=turn, calls=calls):
                 effects = ((call, TOOLS[call.tool]) for call in calls)
                 return tuple(e.CallStarted(turn, c.id, effect, epoch, at) for c, effect in effects)
-            case s.SettleCall(turn=turn, call=call) | s.SeekCall(turn=turn, call=call):
+            case s.SettleCall(turn=turn, call=call) | s.RecoverCall(turn=turn, call=call):
                 return (self._ended(turn, call.id, Outcome.UNKNOWN, at),)
             case s.LetExpire(turn=turn, call=id_):
-                return (e.QuestionAnswered(turn, id_, False, epoch, at),)
+                if id_ in [asked.call.id for asked in session.questions]:
+                    return (e.QuestionAnswered(turn, id_, False, epoch, at),)
+                return (replace(self._ended(turn, id_, Outcome.FAILED, at), epoch=epoch),)
             case s.RefuseCall(turn=turn, call=call):
                 return (self._ended(turn, call.id, Outcome.DENIED, at),)
             case s.Wait():
                 assert isinstance(session.phase, Running)
                 open_ = session.phase.turn
                 flying = [t.call.id for t in open_.tracks if t.stage is Stage.STARTED]
-                return (self._ended(open_.id, self.dice.choice(flying), Outcome.OK, at),)
+                landed = self.dice.choice(flying)
+                if self.dice.random() < 0.3:
+                    until = self.dice.choice((0.0, at + 1))
+                    return (e.CallDeferred(open_.id, landed, at, until, self._text()),)
+                return (self._ended(open_.id, landed, Outcome.OK, at),)
             case _:
                 raise AssertionError(step)
 
@@ -119,7 +128,7 @@ class Player:
         view = e.ViewChanged(e.View((e.Span(session.id),), self._text()), "compacted", at)
         asked = e.CompactionAsked(at, self._text(), self._reply(session).address)
         events: list[e.Event] = [fact, view, asked]
-        if isinstance(session.phase, Running | Asking):
+        if isinstance(session.phase, Running | Waiting):
             events.append(e.TurnInterrupted(session.phase.turn.id, "interrupted", at))
         if isinstance(session.phase, Running) and session.waiting:
             first = session.waiting[0]
@@ -133,7 +142,7 @@ class Player:
         run = e.CommandRun(f"{inbound.account}#{inbound.id}", at, (self._reply(session),))
         if name == "/new":
             return run, e.SessionReset(self._conversation(), "asked", at)
-        if isinstance(session.phase, Running | Asking):
+        if isinstance(session.phase, Running | Waiting):
             return run, e.TurnInterrupted(session.phase.turn.id, "stopped", at)
         return (run,)
 
@@ -148,11 +157,16 @@ class Player:
         usage = Usage(input=self.dice.randint(0, 99), output=3)
         return (Spent(purpose="compaction", model="m", usage=usage),) * self.dice.randint(0, 2)
 
-    def _answer(self, phase: Asking, epoch: int, at: float) -> e.QuestionAnswered:
+    def _settled(self, turn: Turn, epoch: int, at: float) -> e.Event:
+        """Something from outside ends a call that waits."""
+        track = self.dice.choice([track for track in turn.tracks if waits(track)])
+        if track.stage is Stage.DEFERRED:
+            ended = self._ended(turn.id, track.call.id, Outcome.OK, at)
+            return replace(ended, epoch=epoch)
         granted = self.dice.random() < 0.5
         text = self.dice.choice(("", self._text()))
         by = self.dice.choice(("", "telegram:ann\0"))
-        return e.QuestionAnswered(phase.turn.id, phase.call, granted, epoch, at, text, by)
+        return e.QuestionAnswered(turn.id, track.call.id, granted, epoch, at, text, by)
 
     def _ended(self, turn: TurnId, call: CallId, outcome: Outcome, at: float) -> e.CallEnded:
         facts = self.dice.choice(({}, {"cwd": self._text()}))

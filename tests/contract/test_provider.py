@@ -8,11 +8,11 @@ import pytest
 
 from hermes.core.errors import ProviderFailed, ProviderRefused
 from hermes.core.messages import Thought
-from hermes.core.ports import Answer, Provider, RawCall, Request
+from hermes.core.ports import Answer, ModelRequest, Provider, RawCall
 from hermes.core.signals import Glimpse, Retrying, TextDelta, ThoughtDelta
-from hermes.providers.chain import Chain
-from hermes.providers.scripted import Pace, Scripted
-from hermes.providers.settings import Patience
+from hermes.providers.chain import ProviderChain
+from hermes.providers.scripted import Scripted, StreamPace
+from hermes.providers.settings import RetryLimits
 from tests.unit.providers.asking import asked
 from tests.unit.providers.recordings import (
     HELLO,
@@ -73,7 +73,7 @@ def anthropic_plays() -> dict[str, Play]:
     }
 
 
-def played(name: str) -> Callable[[Request], tuple[Answer | ProviderFailed, Pace]]:
+def played(name: str) -> Callable[[ModelRequest], tuple[Answer | ProviderFailed, StreamPace]]:
     text = "".join(WORDS)
     answers: dict[str, Answer | ProviderFailed] = {
         "text": Answer(text=text),
@@ -84,7 +84,7 @@ def played(name: str) -> Callable[[Request], tuple[Answer | ProviderFailed, Pace
         "cut": ProviderFailed("cut"),
         "hang": Answer(text=text),
     }
-    return lambda _: (answers[name], Pace(chunk_s=1000.0 if name == "hang" else 0.0))
+    return lambda _: (answers[name], StreamPace(chunk_s=1000.0 if name == "hang" else 0.0))
 
 
 PLAYS = {"custom": openai_plays(), "custom-anthropic": anthropic_plays()}
@@ -108,11 +108,11 @@ async def scripted(name: str) -> AsyncIterator[Provider]:
 async def chained(name: str) -> AsyncIterator[Provider]:
     """The first one fails after it has said something."""
 
-    def fails(_: Request) -> ProviderFailed:
+    def fails(_: ModelRequest) -> ProviderFailed:
         return ProviderRefused("not me")
 
     links = (Scripted(fails, name="scripted:first"), Scripted(played(name), name="scripted:play"))
-    yield Chain(links, Patience(attempts_max=1))
+    yield ProviderChain(links, RetryLimits(attempts_max=1))
 
 
 STAGES: dict[str, Stage] = {

@@ -8,10 +8,10 @@ import pytest
 
 from hermes.core import events as e
 from hermes.core.fold import fold_all
-from hermes.core.ids import NodeId
+from hermes.core.ids import NodeId, SessionId
 from hermes.core.projection import commit_of
 from hermes.core.session import Session
-from hermes.core.store import Boot, Store
+from hermes.core.store import Boot, Fence, Store
 from tests.contract.kids import kid
 from tests.contract.places import (
     A,
@@ -31,7 +31,6 @@ SEAT = "home on machine"
 SOON_S = 30.0
 POLL_S = 0.05
 LEASE_S = 2.0
-BETWEEN_BEATS_S = 0.04  # who is stopped in the middle of a write holds up the whole file
 DAY_S = 86_400.0
 
 
@@ -191,8 +190,7 @@ async def test_a_node_that_was_taken_for_dead_did_not_leave(place: Place) -> Non
     store = await place.open(lease_s=LEASE_S)
     async with kid(place.name, lease_s=LEASE_S) as child, alive(store, A, seat=SEAT):
         await child.ask("join", B, SEAT)
-        await child.ask("wake", BETWEEN_BEATS_S)
-        child.stop()
+        await child.stop()
         await settled(store)
         child.wake()
         await child.ask("leave", B)
@@ -251,8 +249,7 @@ async def test_c62_a_holder_that_was_stopped_has_lost_its_connection(place: Plac
     async with kid(place.name, lease_s=LEASE_S) as child, alive(store, B):
         await child.ask("join", A)
         assert await child.ask("hold", A, "bot") is True
-        await child.ask("wake", BETWEEN_BEATS_S)
-        child.stop()
+        await child.stop()
         await held(store, B, "bot")
         child.wake()
         assert await child.ask("hold", A, "bot") is False
@@ -271,3 +268,31 @@ async def held(store: Store, node: NodeId, name: str) -> None:
     while not await store.nodes.hold(node, name):
         assert time.monotonic() < deadline, "it did not come free"
         await asyncio.sleep(POLL_S)
+
+
+async def test_c15_a_session_that_a_node_declines_is_free_for_others_and_not_for_itself(
+    place: Place,
+) -> None:
+    store, other = await place.open(), await place.open()
+    await store.nodes.join(A)
+    await other.nodes.join(B)
+    await store.journal.accept(message(0), opens=SessionId("s"))
+    [claim] = await store.journal.claim(A, limit=5)
+    fence = Fence(A, claim.epoch)
+    assert await store.journal.decline(claim.key, 0, fence=fence) is False, "more has arrived"
+    assert await store.journal.decline(claim.key, 1, fence=fence) is True
+    assert await store.journal.claim(A, limit=5) == []
+    assert await store.journal.owned(A, limit=5) == []
+    [theirs] = await other.journal.claim(B, limit=5)
+    assert theirs.epoch > claim.epoch
+
+
+async def test_c15_a_declined_session_is_taken_again_when_something_new_arrives(
+    store: Store,
+) -> None:
+    await store.nodes.join(A)
+    await store.journal.accept(message(0), opens=SessionId("s"))
+    [claim] = await store.journal.claim(A, limit=5)
+    assert await store.journal.decline(claim.key, 1, fence=Fence(A, claim.epoch))
+    await store.journal.accept(message(1), opens=SessionId("s"))
+    assert len(await store.journal.claim(A, limit=5)) == 1

@@ -3,10 +3,13 @@
 import asyncio
 from collections.abc import Sequence
 
+import msgspec
+
 from hermes.core import events as e
 from hermes.core.ids import NodeId, ReplyId
 from hermes.core.messages import Address, Reply
-from hermes.core.store import OutboxRow, Store
+from hermes.core.outbox import OutboxRow
+from hermes.core.store import Store
 from tests.contract.kids import kid
 from tests.contract.places import A, B, Place, alive, begin, lane, message, reply, turn
 from tests.contract.test_store_processes import LEASE_S, claimed
@@ -95,7 +98,6 @@ async def test_what_is_being_sent_is_in_one_hand(place: Place) -> None:
     assert sum(taken) == 1
     assert await due(store) == []
     assert (await row(store)).state == "sending"
-    assert (await row(store)).attempts == 1
 
 
 async def test_a_delivered_reply_is_never_due_again(store: Store) -> None:
@@ -115,12 +117,14 @@ async def test_a_failed_reply_waits_for_its_time_and_keeps_its_chunks(store: Sto
     name = await answered(store, A)
     assert await store.outbox.sending(name, node=A)
     await store.outbox.sent_chunks(name, 2)
-    await store.outbox.failed(name, "flood wait", not_before=100.0, abandon=False)
+    assert await store.outbox.sending(name, node=A, chunk=2)
+    await store.outbox.failed(name, "no net", not_before=100.0, abandon=False)
     assert await due(store, now=99.0) == []
     [again] = await due(store, now=100.0)
     assert (again.state, again.attempts, again.chunks_sent) == ("failed", 1, 2)
-    assert await store.outbox.sending(name, node=A)
-    assert (await row(store)).attempts == 2
+    assert await store.outbox.sending(name, node=A, chunk=2)
+    await store.outbox.failed(name, "a pause", not_before=0.0, abandon=False, counts=False)
+    assert (await row(store)).attempts == 1
 
 
 async def test_c53_a_flood_wait_binds_whoever_had_seen_the_row_before(place: Place) -> None:
@@ -163,9 +167,8 @@ async def test_c51_a_reply_whose_sender_was_killed_is_due_again(place: Place) ->
         await child.kill()
         await claimed(store, B)
     [found] = await due(store)
-    assert (found.state, found.attempts) == ("sending", 1)
+    assert (found.state, found.attempts) == ("sending", 0), "a kill is no failed attempt"
     assert await store.outbox.sending(name, node=B) is True
-    assert (await row(store)).attempts == 2
     await store.outbox.delivered(name, "r", at=9.0)
     assert await due(store) == []
 
@@ -177,7 +180,7 @@ async def test_c51_a_sender_that_was_stopped_too_long_cannot_send(place: Place) 
         await child.ask("begin", A, "1")
         await child.ask("start", "1")
         await child.ask("finish", "1")
-        child.stop()
+        await child.stop()
         await claimed(store, B)
         child.wake()
         assert await child.ask("sending", reply("1").id, A) is False
@@ -246,3 +249,99 @@ async def test_c51_a_receipt_belongs_to_one_chat(store: Store) -> None:
     assert await store.outbox.has_receipt("telegram", "1", "42")
     assert not await store.outbox.has_receipt("telegram", "2", "42")
     assert not await store.outbox.has_receipt("discord", "1", "42")
+
+
+async def test_c51_between_two_chunks_nothing_is_in_doubt(place: Place) -> None:
+    store, other = await place.open(), await place.open()
+    await store.nodes.join(A)
+    await other.nodes.join(B)
+    name = await answered(store, A)
+    assert await store.outbox.sending(name, node=A)
+    await store.outbox.failed(name, "it may have arrived", not_before=0.0, abandon=False)
+    assert await store.outbox.sending(name, node=A)
+    await store.outbox.sent_chunks(name, 1, receipt="41")
+    found = await row(store)
+    assert (found.state, found.chunks_sent, found.problem) == ("pending", 1, "")
+    assert await other.outbox.sending(name, node=B) is False, "the first chunk was sent"
+    assert await other.outbox.sending(name, node=B, chunk=1) is True
+
+
+async def test_c51_a_send_whose_task_died_is_due_again_for_its_own_node(place: Place) -> None:
+    store, other = await place.open(), await place.open()
+    await store.nodes.join(A)
+    await other.nodes.join(B)
+    name = await answered(store, A)
+    assert await store.outbox.sending(name, node=A)
+    assert await other.outbox.due(HERE, now=10.0, limit=5, mine=B) == []
+    [left] = await store.outbox.due(HERE, now=10.0, limit=5, mine=A)
+    assert left.state == "sending"
+    assert await store.outbox.sending(name, node=A) is False, "it was not seen as left over"
+    assert await other.outbox.sending(name, node=B, mine=True) is False
+    assert await store.outbox.sending(name, node=A, mine=True) is True
+
+
+async def three(store: Store) -> list[ReplyId]:
+    """Three replies of one session to one chat."""
+    owner = await begin(store, A)
+    await owner.start("1")
+    replies = tuple(reply("1", ordinal) for ordinal in range(3))
+    await owner.write(e.ModelAnswered(turn=turn("1"), at=2.0, text="x"))
+    await owner.write(e.TurnEnded(turn=turn("1"), outcome="answered", at=2.0, replies=replies))
+    return [each.id for each in replies]
+
+
+async def test_c51_nothing_of_a_session_is_due_while_an_earlier_reply_of_it_waits(
+    store: Store,
+) -> None:
+    await store.nodes.join(A)
+    first, second, third = await three(store)
+    other = await answered(store, A, "2")
+    assert [r.reply.id for r in await due(store)] == [first, second, third, other]
+    assert await store.outbox.sending(first, node=A)
+    assert [r.reply.id for r in await due(store)] == [other], "the first is on its way"
+    await store.outbox.failed(first, "no net", not_before=100.0, abandon=False)
+    assert [r.reply.id for r in await due(store)] == [other]
+    assert [r.reply.id for r in await due(store, now=100.0)] == [first, second, third, other]
+    await store.outbox.at_once(["discord"])
+    assert [r.reply.id for r in await due(store)] == [other]
+    await store.outbox.at_once(HERE)
+    assert [r.reply.id for r in await due(store)] == [first, second, third, other]
+    assert await store.outbox.sending(first, node=A)
+    await store.outbox.failed(first, "blocked", not_before=0.0, abandon=True)
+    assert [r.reply.id for r in await due(store)] == [second, third, other]
+
+
+async def test_c54_a_removed_draft_waits_behind_no_message_and_holds_none_up(store: Store) -> None:
+    await store.nodes.join(A)
+    owner = await begin(store, A)
+    await owner.start("1")
+    message, later = reply("1"), reply("1", 2)
+    gone = Reply(
+        id=ReplyId("gone"), session=lane("1"), address=message.address, text="", kind="removal"
+    )
+    await owner.write(e.ModelAnswered(turn=turn("1"), at=2.0, text="x"))
+    replies = (message, gone, later)
+    await owner.write(e.TurnEnded(turn=turn("1"), outcome="answered", at=2.0, replies=replies))
+    assert await store.outbox.sending(message.id, node=A)
+    await store.outbox.failed(message.id, "no net", not_before=100.0, abandon=False)
+    assert [r.reply.id for r in await due(store)] == [gone.id]
+    await store.outbox.at_once(HERE)
+    assert await store.outbox.sending(gone.id, node=A)
+    assert [r.reply.id for r in await due(store)] == [message.id, later.id]
+
+
+async def test_p6_a_card_is_found_by_its_chat_in_whatever_state(store: Store) -> None:
+    """A button's words stand in the outbox row of its card, for any node and after any restart."""
+    await store.nodes.join(A)
+    for chat in ("1", "2"):
+        owner = await begin(store, A, chat)
+        await owner.start(chat)
+        asked = msgspec.structs.replace(reply(chat), buttons=(("Yes", f"/yes {chat}"),))
+        await owner.write(e.TurnEnded(turn(chat), "answered", 3.0, (asked,)))
+    [card] = await store.outbox.cards("telegram", "1", limit=10)
+    assert card.buttons == (("Yes", "/yes 1"),)
+    assert await store.outbox.sending(card.id, node=A)
+    assert await store.outbox.cards("telegram", "1", limit=10) == [card]
+    await store.outbox.delivered(card.id, "9", at=4.0)
+    assert await store.outbox.cards("telegram", "1", limit=10) == [card]
+    assert await store.outbox.cards("discord", "1", limit=10) == []

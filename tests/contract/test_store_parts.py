@@ -7,7 +7,7 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from hermes.stores.postgres.arrays import Blobs, Flags, Numbers, Texts, Times, register
+from hermes.stores.postgres.arrays import Blobs, Flags, NumberArray, TextArray, Times, register
 from hermes.stores.postgres.nodes import Watch
 from hermes.stores.postgres.statements import BATCH
 from hermes.stores.queries import named
@@ -65,7 +65,13 @@ def test_an_array_arrives_as_it_was_sent(
     times: list[float | None],
     flags: list[bool],
 ) -> None:
-    sent = [Texts.of(texts), Blobs.of(blobs), Numbers.of(numbers), Times.of(times), Flags.of(flags)]
+    sent = [
+        TextArray.of(texts),
+        Blobs.of(blobs),
+        NumberArray.of(numbers),
+        Times.of(times),
+        Flags.of(flags),
+    ]
     row = connection.execute("select %s, %s, %s, %s, %s", sent, binary=True).fetchone()
     assert row == (texts, blobs, numbers, times, flags)
 

@@ -6,7 +6,8 @@ from collections.abc import Sequence
 from hermes.core import events as e
 from hermes.core.ids import ReplyId
 from hermes.core.messages import Address, Reply
-from hermes.core.store import OutboxRow, Store
+from hermes.core.outbox import OutboxRow
+from hermes.core.store import Store
 from tests.contract.places import A, B, Place, begin, lane, message, own, reply
 
 DAY_S = 86_400.0
@@ -117,7 +118,7 @@ async def test_a_row_knows_the_receipt_of_its_last_chunk(store: Store) -> None:
     await store.outbox.failed(name, "blocked", not_before=0.0, abandon=False)
     [again] = await store.outbox.due(HERE, now=10.0, limit=5)
     assert (again.state, again.receipt, again.problem) == ("failed", "m-1", "blocked")
-    assert await store.outbox.sending(name, node=A)
+    assert await store.outbox.sending(name, node=A, chunk=2)
     assert (await row(store)).problem == "blocked"
     await store.outbox.delivered(name, "m-3", at=9.0)
     done = await row(store)

@@ -172,7 +172,7 @@ async def test_a_listener_that_was_cut_hears_again(base: PostgresPlace) -> None:
     for number in range(3):
         await store.nodes.wake(1.0)
         await other.journal.accept(message(number), opens=conversation())
-    async with asyncio.timeout(5):
+    async with asyncio.timeout(60):
         await store.nodes.wake(60.0)
 
 
@@ -203,7 +203,7 @@ async def test_c62_a_process_stopped_in_the_middle_of_writing_leaves_one_history
         await child.ask("begin", A, "1")
         child.tell("flood", "1")
         heard = [await child.hear() for _ in range(10)]
-        child.stop()
+        await child.stop()
         await claimed(store, B)
         owner = await own(store, B)
         theirs = len(await notes(store))

@@ -54,9 +54,9 @@ async def wired(wire: Wire) -> AsyncIterator[Store]:
     await place.close()
 
 
-def started(owner: Owner, chat: str, wanted: CallId, standing: int) -> Commit:
+def started(owner: Owner, chat: str, wanted: CallId, trust_version: int) -> Commit:
     event = e.CallStarted(turn(chat), wanted, Effect.EFFECT, owner.fence.epoch, 6.0)
-    return commit_of(owner.session, (event,), standing=standing)
+    return commit_of(owner.session, (event,), trust_version=trust_version)
 
 
 async def test_a_refused_call_beside_others_leaves_a_sound_log(base: PostgresPlace) -> None:
@@ -168,8 +168,8 @@ async def test_a_revocation_gets_its_turn_among_writers_that_never_stop(
 async def begun(owner: Owner, event: e.Event) -> None:
     """Decided again until it is by the register that stands."""
     while True:
-        standing = await owner.store.trust.version()
-        commit = commit_of(owner.session, (event,), standing=standing)
+        trust_version = await owner.store.trust.version()
+        commit = commit_of(owner.session, (event,), trust_version=trust_version)
         with contextlib.suppress(Outdated):
             await owner.store.journal.append(commit, fence=owner.fence)
             owner.session = commit.after

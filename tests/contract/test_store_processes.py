@@ -55,7 +55,7 @@ async def test_c62_a_killed_process_is_taken_over_at_once(place: Place) -> None:
         await child.kill()
         killed_at = time.monotonic()
         [claim] = await claimed(store, B)
-        assert time.monotonic() - killed_at < 5.0
+        assert time.monotonic() - killed_at < SOON_S
         assert claim.key == lane("1")
         assert claim.epoch > epoch
 
@@ -68,7 +68,7 @@ async def test_c62_a_stopped_process_loses_its_lane_and_writes_nothing_when_it_w
         await child.ask("join", A)
         await child.ask("begin", A, "1")
         assert await child.ask("note", "1", "before") == 2
-        child.stop()
+        await child.stop()
         [claim] = await claimed(store, B)
         owner = await own(store, B)
         assert owner.fence.epoch == claim.epoch
@@ -102,7 +102,7 @@ async def test_a_lease_that_lapsed_unseen_is_simply_renewed(place: Place) -> Non
     async with kid(place.name, lease_s=0.2) as child:
         await child.ask("join", A)
         await child.ask("begin", A, "1")
-        child.stop()
+        await child.stop()
         await asyncio.sleep(0.5)
         child.wake()
         assert await child.ask("note", "1", "awake") == 2
@@ -154,7 +154,7 @@ async def test_a_message_from_another_process_wakes_the_owner(place: Place) -> N
         await child.ask("accept", 1, "1")
         told_at = time.monotonic()
         await waiting
-        assert time.monotonic() - told_at < 5.0
+        assert time.monotonic() - told_at < SOON_S / 2
         assert [claim.key for claim in await store.journal.owned(A, limit=5)] == [lane("1")]
 
 
@@ -168,7 +168,7 @@ async def test_a_new_lane_wakes_a_process_that_may_claim_it(place: Place) -> Non
         await store.journal.accept(message(0), opens=conversation())
         told_at = time.monotonic()
         await child.hear()
-        assert time.monotonic() - told_at < 5.0
+        assert time.monotonic() - told_at < SOON_S / 2
         assert await child.ask("own", A, "1") > 0
 
 
@@ -177,7 +177,7 @@ async def test_a_wait_without_news_ends_with_its_time(store: Store) -> None:
     await store.nodes.wake(0.01)
     began = time.monotonic()
     await store.nodes.wake(0.3)
-    assert 0.2 < time.monotonic() - began < 2.0
+    assert 0.2 < time.monotonic() - began < SOON_S
 
 
 async def test_what_was_durable_before_a_kill_is_there_after_it(place: Place) -> None:

@@ -132,14 +132,14 @@ async def test_what_was_decided_by_an_old_register_is_not_written(place: Place) 
     owner = await begin(store, A, "x")
     version = await store.trust.version()
     start = e.TurnStarted(turn("x"), ("telegram:bot#x-0",), owner.fence.epoch, 2.0)
-    commit = commit_of(owner.session, (start,), standing=version)
+    commit = commit_of(owner.session, (start,), trust_version=version)
     await other.trust.revoke(approvals.known("bob"))
     with pytest.raises(Outdated):
         await store.journal.append(commit, fence=owner.fence)
     assert await positions(store, "x") == ["MessageReceived"]
     assert await store.library.turns(limit=9) == []
     assert await store.trust.version() == version + 1
-    again = commit_of(owner.session, (start,), standing=version + 1)
+    again = commit_of(owner.session, (start,), trust_version=version + 1)
     assert await store.journal.append(again, fence=owner.fence) == 2
 
 
@@ -153,7 +153,7 @@ async def test_one_outdated_commit_does_not_spoil_those_beside_it(store: Store) 
             commit_of(
                 owner.session,
                 (e.TurnStarted(turn(name), (f"telegram:bot#{name}-0",), owner.fence.epoch, 2.0),),
-                standing=version - (name == "y"),
+                trust_version=version - (name == "y"),
             ),
             fence=owner.fence,
         )
@@ -171,7 +171,7 @@ async def test_what_begins_nothing_needs_no_standing(store: Store) -> None:
     await owner.start("x")
     await store.trust.admit(approvals.known("bob"))
     ended = e.TurnInterrupted(turn("x"), "stopped", 3.0)
-    commit = commit_of(owner.session, (ended,), standing=0)
+    commit = commit_of(owner.session, (ended,), trust_version=0)
     assert await store.journal.append(commit, fence=owner.fence) == 3
 
 

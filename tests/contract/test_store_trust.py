@@ -11,7 +11,7 @@ from msgspec.structs import replace
 from hermes.core.messages import Address
 from hermes.core.people import Role
 from hermes.core.store import Store
-from hermes.core.trust import Known
+from hermes.core.trust import KnownPerson
 from tests.contract.approvals import invite, known, request
 from tests.contract.kids import kid
 from tests.contract.places import LEASE_S, A, Owner, Place, begin, reply
@@ -265,7 +265,9 @@ async def test_any_text_can_be_in_the_register(store: Store) -> None:
     odd = "quote ' \" \\ 🦉 %s \x1b[31m\n"
     await store.trust.admit(replace(known("ann"), name=odd, by=odd))
     await store.trust.ask(replace(request("bob"), name=odd, text=odd), most=5)
-    await store.trust.revoke(Known(platform="telegram", id="nul\0", role=Role.PAIRED, name="\0"))
+    await store.trust.revoke(
+        KnownPerson(platform="telegram", id="nul\0", role=Role.PAIRED, name="\0")
+    )
     register = await store.trust.register()
     assert register.people["telegram", "ann"].name == odd
     assert register.people["telegram", "nul"].role is Role.STRANGER

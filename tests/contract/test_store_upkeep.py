@@ -1,11 +1,12 @@
 """Care of the store: its check, its copy, its start from nothing, and what a newer one left."""
 
 import asyncio
+from collections.abc import Awaitable, Callable
 from pathlib import Path
 
 import pytest
 
-from hermes.core.errors import Refused, StoreFailed, StoreTooNew
+from hermes.core.errors import Fenced, Refused, StoreClosed, StoreFailed, StoreTooNew
 from hermes.core.ids import NodeId
 from hermes.core.store import Store
 from tests.contract.places import (
@@ -55,6 +56,43 @@ async def test_what_was_asked_before_closing_is_still_written(place: Place) -> N
     assert [(await each).fresh for each in asked] == [True] * 50
     again = await place.open()
     assert len(await positions(again)) == 50
+
+
+async def test_closing_waits_for_what_runs_and_nothing_is_begun_on_a_closed_store(
+    place: Place,
+) -> None:
+    store = await place.open()
+    await store.nodes.join(A)
+    owner = await begin(store, A)
+    await owner.start("1")
+    asks: list[Callable[[], Awaitable[object]]] = [
+        lambda: store.library.sessions(limit=9),
+        store.library.counts,
+        lambda: store.library.usage(since=0.0, until=9.0),
+        lambda: store.journal.load(lane("1")),
+        lambda: store.journal.accept(message(7), opens=conversation()),
+        lambda: store.journal.claim(A, limit=1),
+        lambda: store.outbox.due(["telegram"], now=9.0, limit=5),
+        lambda: store.texts.text("0" * 64),
+        lambda: store.audit.entries(limit=9),
+        lambda: store.nodes.wake(9.0),
+    ]
+
+    async def outcome(ask: Callable[[], Awaitable[object]]) -> str:
+        try:
+            await ask()
+        except StoreClosed:
+            return "closed"
+        except Fenced:
+            return "left"  # the node has, just before
+        return "done"
+
+    under_way = [asyncio.create_task(outcome(ask)) for ask in asks for _ in range(3)]
+    await asyncio.sleep(0)
+    await place.close()
+    async with asyncio.timeout(10):
+        assert set(await asyncio.gather(*under_way)) <= {"done", "closed", "left"}
+        assert [await outcome(ask) for ask in asks] == ["closed"] * len(asks)
 
 
 async def test_a_closed_store_frees_its_lanes_at_once(place: Place) -> None:

@@ -1,7 +1,6 @@
-"""What every terminal promises, whichever place it runs commands in."""
+"""What the commands of every workspace promise, whichever place it is."""
 
 import asyncio
-import os
 from collections.abc import AsyncIterator, Awaitable, Callable
 from pathlib import Path
 
@@ -9,69 +8,51 @@ import pytest
 
 from hermes.core.errors import ToolFailed
 from hermes.core.ids import CallId, SessionKey
-from hermes.terminals.local import LocalTerminal
-from hermes.terminals.register import Limits
-from hermes.views.terminal import Ended, Launch, Running, Terminal
+from hermes.ports.terminal import CommandLaunch, CommandRunning, Ended, Terminal
+from tests.contract.workspaces import CALL, KINDS, OUTPUT_BYTES_MAX, SESSION, Place
 
-SESSION = SessionKey("agent:main:test:dm:1")
 Open = Callable[[], Awaitable[Terminal]]  # the same place again, as another process sees it
+Made = Callable[..., CommandLaunch]
 
 
-@pytest.fixture(params=["local"])
-async def reopen(request: pytest.FixtureRequest, tmp_path: Path) -> AsyncIterator[Open]:
-    opened: list[LocalTerminal] = []
+@pytest.fixture(params=list(KINDS))
+async def place(request: pytest.FixtureRequest, tmp_path: Path) -> AsyncIterator[Place]:
+    made = Place(request.param, tmp_path)
+    yield made
+    await made.clear()
 
+
+@pytest.fixture
+def reopen(place: Place) -> Open:
     async def again() -> Terminal:
-        limits = Limits(grace_s=0.4, output_bytes=100_000)
-        opened.append(LocalTerminal(tmp_path / "calls", environ=os.environ, limits=limits))
-        return opened[-1]
+        return place.again().terminal
 
-    yield again
-    for terminal in opened:
-        for seen in await terminal.listed(SESSION):
-            await terminal.stop(seen.launch.id, "stopped")
-        await terminal.close()
+    return again
 
 
 @pytest.fixture
-async def terminal(reopen: Open) -> Terminal:
-    return await reopen()
+def terminal(place: Place) -> Terminal:
+    return place.here.terminal
 
 
 @pytest.fixture
-def launch(tmp_path: Path) -> Callable[..., Launch]:
-    def made(
-        command: str, call: str = "call-1", *, background: bool = False, timeout_s: float = 20.0
-    ) -> Launch:
-        return Launch(
-            id=CallId(call),
-            session=SESSION,
-            command=command,
-            workdir=str(tmp_path),
-            timeout_s=None if background else timeout_s,
-            background=background,
-        )
-
-    return made
-
-
-Made = Callable[..., Launch]
-CALL = CallId("call-1")
+def launch(place: Place) -> Made:
+    return place.launch
 
 
 async def test_a_command_runs_where_it_should_and_leaves_output_status_and_place(
-    terminal: Terminal, launch: Made, tmp_path: Path
+    terminal: Terminal, launch: Made, place: Place
 ) -> None:
     await terminal.launch(launch("pwd; echo oops >&2; cd /; exit 5"))
     seen = await terminal.wait(CALL, 20)
     assert seen.state == Ended(5)
     assert seen.workdir == "/"
-    assert await terminal.read(CALL, 0, 1_000) == f"{tmp_path}\noops\n".encode()
-    assert seen.size == len(f"{tmp_path}\noops\n")
+    assert await terminal.read(CALL, 0, 1_000) == f"{place.root}\noops\n".encode()
+    assert seen.size == len(f"{place.root}\noops\n")
 
 
 async def test_launching_an_id_again_never_runs_it_again(
-    reopen: Open, launch: Made, tmp_path: Path
+    reopen: Open, launch: Made, place: Place
 ) -> None:
     first, second = await reopen(), await reopen()
     same = launch("echo once >> ran; sleep 0.2")
@@ -79,13 +60,13 @@ async def test_launching_an_id_again_never_runs_it_again(
     for terminal in (first, second):
         assert (await terminal.wait(CALL, 20)).state == Ended(0)
     assert (await (await reopen()).launch(same)).state == Ended(0)
-    assert (tmp_path / "ran").read_text() == "once\n"
+    assert place.content("ran") == b"once\n"
 
 
 async def test_another_process_finds_it_running_and_ended(reopen: Open, launch: Made) -> None:
     await (await reopen()).launch(launch("sleep 0.4; echo end"))
     other = await reopen()
-    assert (await other.wait(CALL, 0.1)).state == Running()
+    assert (await other.wait(CALL, 0.1)).state == CommandRunning()
     assert (await other.wait(CALL, 20)).state == Ended(0)
     assert await other.read(CALL, 0, 10) == b"end\n"
 
@@ -116,7 +97,7 @@ async def test_output_ends_at_its_limit_and_so_does_the_writer(
     seen = await terminal.wait(CALL, 20)
     assert isinstance(seen.state, Ended)
     assert seen.full
-    assert seen.size <= 100_000
+    assert seen.size <= OUTPUT_BYTES_MAX
 
 
 async def test_its_own_time_limit_ends_it_while_somebody_waits(
@@ -126,6 +107,26 @@ async def test_its_own_time_limit_ends_it_while_somebody_waits(
     seen = await terminal.wait(CALL, 20)
     assert isinstance(seen.state, Ended)
     assert seen.state.cut == "timeout"
+
+
+@pytest.mark.parametrize("command", ["sleep 60", "trap '' TERM; sleep 60 & sleep 60; sleep 60"])
+async def test_its_own_time_limit_ends_it_when_nobody_waits(
+    reopen: Open, launch: Made, command: str
+) -> None:
+    """Whoever began it may be gone by then; the next one finds that its time was over."""
+    first, later = await reopen(), await reopen()
+    await first.launch(launch(command, timeout_s=0.2))
+    await first.launch(launch("sleep 60", "other", background=True))
+    seen = None
+    async with asyncio.timeout(30):
+        while seen is None or not isinstance(seen.state, Ended):
+            await asyncio.sleep(0.05)
+            seen = await later.look(CALL)
+    assert seen.state.cut == "timeout"
+    beside = await later.look(CallId("other"))
+    assert beside is not None
+    assert isinstance(beside.state, CommandRunning), "what has no limit goes on"
+    await later.stop(CallId("other"), "stopped")
 
 
 async def test_stopping_is_final_and_may_be_repeated(reopen: Open, launch: Made) -> None:
@@ -156,7 +157,7 @@ async def test_background_commands_are_listed_for_their_session_and_can_be_writt
 
 
 async def test_what_is_forgotten_may_be_launched_anew_but_not_while_it_runs(
-    terminal: Terminal, launch: Made, tmp_path: Path
+    terminal: Terminal, launch: Made, place: Place
 ) -> None:
     await terminal.launch(launch("echo again >> ran; sleep 0.2"))
     await terminal.wait(CALL, 0.1)
@@ -167,7 +168,7 @@ async def test_what_is_forgotten_may_be_launched_anew_but_not_while_it_runs(
     assert await terminal.look(CALL) is None
     await terminal.launch(launch("echo again >> ran"))
     assert (await terminal.wait(CALL, 20)).state == Ended(0)
-    assert (tmp_path / "ran").read_text() == "again\nagain\n"
+    assert place.content("ran") == b"again\nagain\n"
 
 
 async def test_programs_are_found_as_a_command_would(terminal: Terminal) -> None:

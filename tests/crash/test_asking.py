@@ -13,7 +13,7 @@ from pathlib import Path
 import msgspec
 import pytest
 
-from hermes.core.audit import Entry
+from hermes.core.audit import AuditEntry
 from hermes.core.ids import CallId
 from hermes.core.messages import Outcome
 from hermes.core.session import Idle
@@ -71,7 +71,7 @@ async def check(home: Path) -> Outcome:
         await store.upkeep.close()
 
 
-def _check_record(entries: Sequence[Entry], call: CallId, outcome: Outcome) -> None:
+def _check_record(entries: Sequence[AuditEntry], call: CallId, outcome: Outcome) -> None:
     """AUD-1: no effect without its entry, no entry without what it tells of."""
     assert [each.kind for each in entries] == ["asked", "approved", "started", "ended"]
     bodies = [msgspec.json.decode(each.body, type=dict[str, object]) for each in entries]

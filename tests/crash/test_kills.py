@@ -46,6 +46,7 @@ class Nursery:
         keyed: bool,
         messages: int = 1,
         asks: bool = False,
+        delegates: bool = False,
     ) -> int:
         """One life; how the process ended."""
         assert self._server.stdin is not None
@@ -57,6 +58,7 @@ class Nursery:
             "on_doubt": "same_key" if keyed else "mark_repeat",
             "messages": messages,
             "asks": asks,
+            "delegates": delegates,
         }
         self._server.stdin.write(json.dumps(order) + "\n")
         self._server.stdin.flush()

@@ -12,22 +12,46 @@ from pathlib import Path
 
 from msgspec.structs import replace
 
+from hermes.agent.toolsets import StaticToolset
+from hermes.app.engine import Parts, build
 from hermes.core.channel import Manifest
 from hermes.core.ids import MessageId, session_key
 from hermes.core.messages import Address, Effect, Inbound, Media, Person, Reply
 from hermes.core.policy import WORST, Capability
-from hermes.core.ports import Answer, Bench, RawCall, Request, Tool, ToolResult, ToolSpec
+from hermes.core.ports import (
+    Answer,
+    Deferred,
+    ModelRequest,
+    RawCall,
+    Tool,
+    ToolContext,
+    ToolResult,
+    ToolSpec,
+)
 from hermes.core.rules import ResumeRules
+from hermes.core.session import Idle
 from hermes.core.signals import Watch
 from hermes.core.transcript import spoken
-from hermes.engine import Parts, build
 from hermes.gateway.service import Gateway
 from hermes.stores.sqlite import open_sqlite
 from tests.crash.fuse import VFS, Fuse, FusedVFS
+from tests.doubles.children import child_message
 
 KEY = session_key("wire", "dm", "1")
-CAPABILITIES = {"look": Capability.READ, "tidy": Capability.WRITE, "pay": Capability.LASTING}
-CLASSES = {"look": Effect.READ, "tidy": Effect.IDEMPOTENT, "pay": Effect.EFFECT}
+CAPABILITIES = {
+    "look": Capability.READ,
+    "tidy": Capability.WRITE,
+    "pay": Capability.LASTING,
+    "delegate": Capability.READ,
+}
+CLASSES = {
+    "look": Effect.READ,
+    "tidy": Effect.IDEMPOTENT,
+    "pay": Effect.EFFECT,
+    "delegate": Effect.IDEMPOTENT,
+}
+DELEGATING: tuple[tuple[str, ...], ...] = (("delegate", "delegate", "pay"), ())
+CHILD = "a part of it"
 ASKING: tuple[tuple[str, ...], ...] = (("pay",), ())
 SCRIPT: tuple[tuple[str, ...], ...] = (("look", "look", "pay", "tidy"), ("pay", "look"), ())
 NOTE = "[Note by Hermes"
@@ -41,6 +65,7 @@ class Case:
     fuse: Fuse
     on_doubt: str = "same_key"
     messages: int = 1
+    delegates: bool = False  # parts of the work are done by sessions of their own
     asks: bool = False  # paying needs a yes, which the owner gives as soon as the question is shown
 
 
@@ -68,12 +93,15 @@ def notes(path: Path) -> list[str]:
 
 
 def tool(case: Case, name: str) -> Tool:
-    async def run(bench: Bench) -> ToolResult:
+    async def run(context: ToolContext) -> ToolResult:
         mine = case.fuse.reach(f"tool {name}")
-        note(case.home / f"{name}.ran", bench.call.id)
+        note(case.home / f"{name}.ran", context.call.id)
         case.fuse.leave(mine)
+        if name == "delegate":
+            await context.host.accept(child_message(context, CHILD))
+            return ToolResult(deferred=Deferred(waits_for="a child"))
         await asyncio.sleep(0)
-        return ToolResult(text=f"{name} did {bench.call.id}")
+        return ToolResult(text=f"{name} did {context.call.id}")
 
     return Tool(
         spec=ToolSpec(name=name, description=name, parameters='{"type":"object"}'),
@@ -81,6 +109,7 @@ def tool(case: Case, name: str) -> Tool:
         effect=lambda _arguments: CLASSES[name],
         run=run,
         capabilities=frozenset({CAPABILITIES[name]}) if case.asks else WORST,
+        parallel=name == "delegate",
     )
 
 
@@ -94,14 +123,15 @@ class Model:
     async def aclose(self) -> None:
         return None
 
-    async def ask(self, request: Request, watch: Watch) -> Answer:
+    async def ask(self, request: ModelRequest, watch: Watch) -> Answer:
         mine = self.case.fuse.reach("model")
         text = "\n".join(spoken(line) for line in request.lines)
         note(self.case.home / "asked", [text.count(NOTE), len(request.lines)])
         self.case.fuse.leave(mine)
         last = max(n for n, line in enumerate(request.lines) if line.role == "user")
         step = len([line for line in request.lines[last:] if line.role == "assistant"])
-        calls = (ASKING if self.case.asks else SCRIPT)[step]
+        script = ASKING if self.case.asks else DELEGATING if self.case.delegates else SCRIPT
+        calls = () if request.lines[last].text == CHILD else script[step]
         said = request.lines[last].text
         return Answer(
             text="" if calls else f"done: {said}", calls=tuple(RawCall(c, "{}") for c in calls)
@@ -146,7 +176,7 @@ async def live(case: Case, *, vfs: str = VFS) -> None:
         Parts(
             store=store,
             provider=Model(case=case),
-            tools=[tool(case, name) for name in CLASSES],
+            tools=StaticToolset([tool(case, name) for name in CLASSES]),
             channels=[Wire(case=case)],
             media=NoMedia(),
             resume=ResumeRules(attempts_max=50),
@@ -160,6 +190,8 @@ async def live(case: Case, *, vfs: str = VFS) -> None:
             await gateway.deliver(KEY)
             if case.asks:
                 await click(case, gateway)
+            if case.delegates:
+                await move_children(gateway)
     finally:
         await store.upkeep.close()
         files.unregister()
@@ -174,10 +206,19 @@ async def receive(case: Case, gateway: Gateway) -> None:
             note(case.home / "acknowledged", number)
 
 
+async def move_children(gateway: Gateway) -> None:
+    """Let each session do what it can, until their results have come home."""
+    while not isinstance((await gateway.store.journal.load(KEY)).phase, Idle):
+        for row in await gateway.store.library.sessions(limit=10):
+            await gateway.settle(row.key)
+            await gateway.deliver(row.key)
+    await gateway.deliver(KEY)
+
+
 async def click(case: Case, gateway: Gateway) -> None:
     """The owner presses the button of what is shown; the platform repeats the press until it is
     acknowledged, and once more for good measure."""
-    shown = [text for _, text in notes(case.home / "sent") if "May I use" in text]
+    shown = [text for _, text in notes(case.home / "sent") if "Use the tool" in text]
     rows = await gateway.store.library.questions(limit=10)
     for row in rows if shown else ():
         press = replace(say(0), id=MessageId(f"press {row.id}"), text=f"/approve {row.id}")

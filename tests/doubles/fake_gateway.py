@@ -1,10 +1,11 @@
-"""A gateway that does nothing but what others see of one: the lock, the note, the signals.
+"""A gateway that does only what other programs can see: the lock, the note, the signals.
 
 It runs by itself, without the package. The environment shapes it: FAKE_DIES=STATUS ends it at
-once, FAKE_SLOW_S delays the lock, FAKE_DRAIN is how long a drain takes (seconds, or until the file
-of that name is there), FAKE_HURRIES ends a drain when it is asked a second time, FAKE_RESTART=dies
-ends it instead of a restart, FAKE_DETACHED=FILE begins a command that outlives it and writes its
-pid there. Under systemd it says that it is ready and feeds the watchdog.
+once, FAKE_REFUSES=WHY refuses to restart, FAKE_SLOW_S delays the lock, FAKE_DRAIN is how long a
+drain takes (seconds, or until the file of that name is there), FAKE_HURRIES ends a drain when it is
+asked a second time, FAKE_RESTART=dies ends it instead of a restart, FAKE_DETACHED=FILE begins a
+command that outlives it and writes its pid there. Under systemd it says that it is ready and feeds
+the watchdog.
 """
 
 import fcntl
@@ -18,6 +19,7 @@ import time
 
 HOME = os.environ["HERMES_HOME"]
 INHERITED = "FAKE_LOCK_FD"
+STARTED = time.time()
 
 
 def notify(text: str) -> None:
@@ -29,24 +31,24 @@ def notify(text: str) -> None:
 
 def lock() -> int:
     inherited = os.environ.get(INHERITED)
-    if inherited:  # taken before the exec; it was never let go
+    if inherited:  # taken before the exec, and kept since
         return int(inherited)
     handle = os.open(os.path.join(HOME, "gateway.lock"), os.O_RDWR | os.O_CREAT, 0o600)  # noqa: PTH118
     for _attempt in range(20):
         try:
             fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
         except BlockingIOError:
-            time.sleep(0.02)  # somebody may only be looking
+            time.sleep(0.02)  # another process may only be checking it
         else:
             return handle
-    sys.stderr.write("hermes: a gateway runs on this home already\n")
+    sys.stderr.write("hermes: a gateway is already running on this home\n")
     sys.exit(75)
 
 
-def write_note(handle: int) -> None:
-    note = {"pid": os.getpid(), "started_at": time.time(), "argv": sys.argv}
-    os.ftruncate(handle, 0)
-    os.pwrite(handle, json.dumps(note).encode() + b"\n", 0)
+def write_note(handle: int, **more: object) -> None:
+    note = {"pid": os.getpid(), "started_at": STARTED, "argv": sys.argv, **more}
+    line = json.dumps(note).encode()
+    os.pwrite(handle, line.ljust(os.fstat(handle).st_size - 1) + b"\n", 0)
 
 
 def drain() -> None:
@@ -79,6 +81,10 @@ def main() -> None:
     handle = lock()
 
     def renew(_number: int, _frame: object) -> None:
+        problem = os.environ.get("FAKE_REFUSES", "")
+        write_note(handle, checked={"at": time.monotonic(), "problem": problem})
+        if problem:
+            return
         notify(f"RELOADING=1\nMONOTONIC_USEC={time.monotonic_ns() // 1000}")
         drain()
         if os.environ.get("FAKE_RESTART") == "dies":

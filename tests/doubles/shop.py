@@ -1,6 +1,6 @@
-"""A provider, and a platform beside it, on a loopback port: keys are checked, the clock may be off.
+"""A provider and a platform on a loopback port: they check keys, and their clock may be off.
 
-It runs in a thread of its own, for tests that wait for a program in the meantime.
+It runs in its own thread, for tests that wait for a program meanwhile.
 """
 
 import json
@@ -83,7 +83,7 @@ def _counter(shop: Shop) -> type[BaseHTTPRequestHandler]:
             return super().date_time_string(int(time() + shop.skew_s))
 
         def log_message(self, format: str, *args: object) -> None:  # noqa: A002
-            """In silence."""
+            """Log nothing."""
 
         def _may(self) -> bool:
             given = self.headers.get("authorization", "").removeprefix("Bearer ")

@@ -1,4 +1,4 @@
-"""A Bot API of our own on a real socket: it keeps chats, and breaks when a test wants it to.
+"""A Bot API server on a real socket: it keeps chats, and fails when a test asks for it.
 
 In a test: `async with BotApi() as api`. As a process: `python -m tests.doubles.telegram --port 0`
 prints its port; then everything below /control/ does what the methods of the same name do.
@@ -10,7 +10,7 @@ import base64
 import json
 import sys
 from collections import Counter
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, field
 from types import TracebackType
 from typing import Any, Literal
 
@@ -20,12 +20,21 @@ from tests.doubles.telegram_http import Asked, Cut, HttpServer, Said, Upload
 TOKEN = "4242:TEST-token-of-the-double"
 FOREVER_S = 3600.0
 
-Kind = Literal["flood", "error", "hang", "cut", "lost", "unreadable", "refuse", "garbage"]
+Kind = Literal["flood", "error", "hang", "cut", "lost", "unreadable", "refuse", "garbage", "odd"]
+
+
+class Oddly(Exception):
+    """Answer with exactly this."""
+
+    def __init__(self, said: Said) -> None:
+        super().__init__()
+        self.said = said
 
 
 @dataclass
 class Fault:
-    """`cut` breaks off before anything is done, `lost` when it is done and nobody hears of it."""
+    """A failure to inject. `cut` breaks the connection before anything is done, `lost` after it is
+    done but before the answer. `odd` does nothing and answers with `body` as it is."""
 
     method: str
     kind: Kind
@@ -33,6 +42,9 @@ class Fault:
     retry_after: int = 3
     status: int = 400
     description: str = "Bad Request: chat not found"
+    body: str = ""
+    headers: dict[str, str] = field(default_factory=dict)
+    missing: int = 0
 
 
 @dataclass
@@ -42,13 +54,13 @@ class Called:
 
 
 class BotApi:
-    """One bot and everything that it and others wrote."""
+    """One bot, and everything that it and others wrote."""
 
     def __init__(self, *, token: str = TOKEN, username: str = "hermes_bot", port: int = 0) -> None:
         self.token, self.username = token, username
         self.id = int(token.partition(":")[0])
         self.updates: list[Json] = []
-        self.confirmed = 0  # every update below has been confirmed
+        self.confirmed = 0  # every update below this id was confirmed
         self.chats = Chats(self.id)
         self.calls: list[Called] = []
         self.faults: list[Fault] = []
@@ -56,7 +68,7 @@ class BotApi:
         self.commands: list[Json] = []
         self.hook: dict[str, str] = {}
         self.answered: dict[str, str] = {}
-        self.moved: dict[int, int] = {}  # a group's old number: its new one
+        self.moved: dict[int, int] = {}  # a group's old id: its new one
         self._last_update = 0
         self._bell = asyncio.Event()
         self._poll = 0
@@ -79,7 +91,7 @@ class BotApi:
         return self.http.url
 
     def push(self, update: Json) -> Json:
-        """Any update; it gets its id here."""
+        """Add any update; it gets its id here."""
         self._last_update += 1
         numbered = {**update, "update_id": update.get("update_id", self._last_update)}
         self.updates.append(numbered)
@@ -87,7 +99,7 @@ class BotApi:
         return numbered
 
     def say(self, text: str = "", *, chat: int = 7, user: int = 7, **more: Any) -> Json:
-        """A person writes. `more` are fields of the message, or `name`, `type`, `title`."""
+        """Add a person's message. `more` are fields of the message, or `name`, `type`, `title`."""
         name, kind = more.pop("name", "Ada"), more.pop("type", "private")
         title = more.pop("title", None)
         self.chats.last_message += 1
@@ -105,7 +117,7 @@ class BotApi:
         return message
 
     def press(self, chat: int, message: int, data: str, *, user: int = 7, **place: Any) -> Json:
-        """A person presses a button."""
+        """Press a button as a person."""
         shown = {"message_id": message, "chat": {"id": chat, "type": "private", **place}}
         who = {"id": user, "is_bot": False, "first_name": "Ada"}
         query = {"id": f"q{self._last_update + 1}", "from": who, "message": shown, "data": data}
@@ -128,8 +140,7 @@ class BotApi:
             return control(self, asked)
         prefix = f"/file/bot{self.token}/"
         if asked.path.startswith(prefix):
-            content = self.files.get(asked.path.removeprefix(prefix))
-            return Said(200, content) if content is not None else Said(404, b"{}")
+            return await self._download(asked.path.removeprefix(prefix))
         token, _, method = asked.path.removeprefix("/bot").partition("/")
         if token != self.token:
             return _refused(Refusal(401, "Unauthorized"))
@@ -141,9 +152,21 @@ class BotApi:
             result = await self._do(method, fields, files)
         except Refusal as refusal:
             return _refused(refusal)
+        except Oddly as oddly:
+            return oddly.said
         if lost:
             raise Cut
         return Said(200, json.dumps({"ok": True, "result": result}).encode())
+
+    async def _download(self, name: str) -> Said:
+        try:
+            await self._fail("file")
+        except Refusal as refusal:
+            return _refused(refusal)
+        except Oddly as oddly:
+            return oddly.said
+        content = self.files.get(name)
+        return Said(200, content) if content is not None else Said(404, b"{}")
 
     def _follow(self, chat: int) -> None:
         if chat in self.moved:
@@ -151,7 +174,8 @@ class BotApi:
             raise Refusal(400, told, {"migrate_to_chat_id": self.moved[chat]})
 
     async def _fail(self, method: str) -> bool:
-        """Break as a test wants it. True: only when all is done."""
+        """Apply the injected failure. Return True if it takes effect only after the call was
+        done."""
         fault = next((f for f in self.faults if f.method in (method, "*")), None)
         if fault is None:
             return False
@@ -174,6 +198,10 @@ class BotApi:
                 raise Refusal(fault.status, fault.description)
             case "garbage":
                 raise Refusal(502, "")
+            case "odd":
+                kind, headers = "application/json", fault.headers
+                body = fault.body.encode("utf-8", "surrogateescape")
+                raise Oddly(Said(fault.status, body, kind, headers, fault.missing))
             case "lost":
                 return True
         return False
@@ -195,6 +223,8 @@ class BotApi:
                 return self.chats.edit_buttons(fields)
             case "forwardMessage":
                 return self.chats.forward(fields)
+            case "setMessageReaction":
+                return self.chats.react(fields)
             case "deleteMessage":
                 return self.chats.delete(fields)
         return self._settle(method, fields)
@@ -206,7 +236,7 @@ class BotApi:
         mine, offset = self._poll, int(fields.get("offset", 0))
         self.confirmed = max(self.confirmed, offset)
         self.updates = [one for one in self.updates if one["update_id"] >= self.confirmed]
-        self._bell.set()  # the poll before this one ends
+        self._bell.set()  # end the previous poll
         loop = asyncio.get_running_loop()
         until = loop.time() + float(fields.get("timeout", 0))
         while not self.updates and mine == self._poll and loop.time() < until:
@@ -245,7 +275,7 @@ class BotApi:
 
 
 def control(api: BotApi, asked: Asked) -> Said:
-    """The same from another process."""
+    """Call the method of that name from another process."""
     given: Json = json.loads(asked.body) if asked.body else {}
     match asked.path.removeprefix("/control/"):
         case "push":

@@ -1,4 +1,4 @@
-"""The chats of the Bot API's double: what each shows now, by the rules that Telegram has for it."""
+"""The chats of the Bot API double: what each shows now, by Telegram's rules."""
 
 import json
 from dataclasses import dataclass, field
@@ -34,7 +34,7 @@ class Shown:
     edits: int = 0
     media: str = ""
     file: Upload | None = None
-    origin: int = 0  # whose words they are, if it is a copy
+    origin: int = 0  # the original author, if it is a copy
 
 
 class Chats:
@@ -46,6 +46,7 @@ class Chats:
         self.shown: dict[int, dict[int, Shown]] = {}
         self.threads_gone: set[int] = set()
         self.last_message = 100
+        self.reactions: dict[tuple[int, int], list[str]] = {}  # every sign that a message had
 
     def send(self, fields: Fields, *, media: str = "", file: Upload | None = None) -> Json:
         thread = int(fields["message_thread_id"]) if "message_thread_id" in fields else None
@@ -53,7 +54,7 @@ class Chats:
             raise Refusal(400, "Bad Request: message thread not found")
         if media and file is None:
             raise Refusal(400, f"Bad Request: there is no {media} in the request")
-        text, entities = ("", []) if media else _checked(fields)
+        text, entities = (fields.get("caption", ""), []) if media else _checked(fields)
         self.last_message += 1
         chat = int(fields["chat_id"])
         shown = Shown(
@@ -89,8 +90,16 @@ class Chats:
         del self.shown[int(fields["chat_id"])][shown.message_id]
         return True
 
+    def react(self, fields: Fields) -> bool:
+        where = int(fields["chat_id"]), int(fields["message_id"])
+        if where not in self.said:
+            raise Refusal(400, "Bad Request: message to react not found")
+        signs: list[Json] = json.loads(fields.get("reaction", "[]"))
+        self.reactions.setdefault(where, []).append("".join(sign["emoji"] for sign in signs))
+        return True
+
     def forward(self, fields: Fields) -> Json:
-        """A copy of what anybody wrote there, with the name of who did."""
+        """Copy any message of the chat, with the name of its author."""
         source, number = int(fields["from_chat_id"]), int(fields["message_id"])
         ours = self.shown.get(source, {}).get(number)
         words = (ours.origin or self.bot, ours.text) if ours else self.said.get((source, number))
@@ -99,6 +108,8 @@ class Chats:
         self.last_message += 1
         chat, (who, text) = int(fields["chat_id"]), words
         copy = Shown(message_id=self.last_message, text=text, origin=who)
+        if ours is not None:
+            copy.media, copy.file = ours.media, ours.file
         self.shown.setdefault(chat, {})[copy.message_id] = copy
         user = {"id": who, "is_bot": who == self.bot, "first_name": "Ada"}
         origin = {"type": "user", "date": 1_700_000_000, "sender_user": user}
@@ -137,4 +148,20 @@ def _buttons(fields: Fields) -> list[list[Json]]:
 def _message(chat: int, shown: Shown) -> Json:
     place = {"id": chat, "type": "private" if chat > 0 else "supergroup"}
     message = {"message_id": shown.message_id, "date": 1_700_000_000, "chat": place}
-    return {**message, **({"text": shown.text} if shown.text else {})}
+    words = "caption" if shown.media else "text"
+    return {**message, **({words: shown.text} if shown.text else {}), **_attached(shown)}
+
+
+def _attached(shown: Shown) -> Json:
+    """Return a document's name and size, a voice message's size, or a new picture."""
+    if shown.file is None:
+        return {}
+    file: Json = {"file_id": f"f{shown.message_id}", "file_unique_id": f"u{shown.message_id}"}
+    size = len(shown.file.content)
+    match shown.media:
+        case "document":
+            return {"document": {**file, "file_name": shown.file.name, "file_size": size}}
+        case "voice":
+            return {"voice": {**file, "duration": 1, "file_size": size}}
+        case _:
+            return {"photo": [{**file, "width": 90, "height": 90, "file_size": size // 2}]}

@@ -1,4 +1,4 @@
-"""Just enough of an HTTP server to be talked to by any client, and to break off when told to."""
+"""A minimal HTTP server that works with any client, and can break off on request."""
 
 import asyncio
 import contextlib
@@ -32,7 +32,7 @@ class Asked:
     body: bytes
 
     def form(self) -> tuple[dict[str, str], dict[str, Upload]]:
-        """Fields and files, however they were sent."""
+        """Return fields and files, for any encoding of the form."""
         kind = self.headers.get("content-type", "")
         if kind.startswith("multipart/form-data"):
             return _multipart(kind, self.body)
@@ -47,11 +47,13 @@ class Said:
     status: int
     body: bytes
     kind: str = "application/json"
+    headers: Mapping[str, str] = field(default_factory=dict)
+    missing: int = 0  # bytes announced but never sent; then the connection closes
 
 
 @dataclass
 class HttpServer:
-    """Every request goes to one function."""
+    """Pass every request to one function."""
 
     answer: Callable[[Asked], Awaitable[Said]]
     port: int = 0
@@ -92,8 +94,10 @@ class HttpServer:
                     break
                 writer.write(_bytes(said))
                 await writer.drain()
+                if said.missing:
+                    break
         except (Cut, ConnectionError, asyncio.IncompleteReadError, asyncio.CancelledError):
-            pass  # cancelled at the end only, and asyncio's own callback cannot bear to see it
+            pass  # cancelled only at the end, where asyncio's own callback would raise
         finally:
             self._tasks.discard(task)
             writer.close()
@@ -101,7 +105,7 @@ class HttpServer:
                 await writer.wait_closed()
 
     async def _unless_gone(self, asked: Asked, reader: asyncio.StreamReader) -> Said | None:
-        """None when the client hangs up before there is an answer."""
+        """Return the answer; None if the client hangs up before there is one."""
         answer = asyncio.ensure_future(self.answer(asked))
         hung_up = asyncio.ensure_future(reader.read(1))
         try:
@@ -128,8 +132,10 @@ async def _read(reader: asyncio.StreamReader) -> Asked | None:
 
 
 def _bytes(said: Said) -> bytes:
-    head = f"HTTP/1.1 {said.status} -\r\nContent-Type: {said.kind}\r\n"
-    return f"{head}Content-Length: {len(said.body)}\r\n\r\n".encode() + said.body
+    length = str(len(said.body) + said.missing)
+    headers = {"Content-Type": said.kind, "Content-Length": length, **said.headers}
+    lines = "".join(f"{name}: {value}\r\n" for name, value in headers.items() if value)
+    return f"HTTP/1.1 {said.status} -\r\n{lines}\r\n".encode() + said.body
 
 
 def _multipart(kind: str, body: bytes) -> tuple[dict[str, str], dict[str, Upload]]:

@@ -1,4 +1,4 @@
-"""MarkdownV2 as Telegram reads it: strictly. What it would refuse, this refuses in its words."""
+"""Parse MarkdownV2 as strictly as Telegram does, with Telegram's error messages."""
 
 from dataclasses import dataclass
 
@@ -25,13 +25,13 @@ class CannotParse(Exception):
 class Entity:
     kind: str
     text: str
-    detail: str = ""  # of a link its address, of a block its language
+    detail: str = ""  # the address of a link, the language of a code block
 
 
 @dataclass
 class _Open:
     sign: str
-    at: int  # in the text without marks
+    at: int  # offsets in the text without marks
     detail: str = ""
 
 
@@ -149,5 +149,5 @@ class _Parser:
 
 
 def parse_markdown_v2(source: str) -> tuple[str, list[Entity]]:
-    """The text that people see, and what is marked in it. Raises CannotParse."""
+    """Return the visible text and its entities. Raise CannotParse."""
     return _Parser(source).parse()

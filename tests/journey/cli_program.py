@@ -1,4 +1,4 @@
-"""The real program as a child process, with its own home and a model that answers by script."""
+"""The real program as a child process, with its own home and a scripted model."""
 
 import json
 import os
@@ -7,8 +7,9 @@ import select
 import signal
 import subprocess
 import sys
+import termios
 import time
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -58,7 +59,8 @@ class Program:
 
     folder: Path
     environ: dict[str, str] = field(default_factory=dict)
-    packages: list[Path] = field(default_factory=list)  # folders that come before all others
+    packages: list[Path] = field(default_factory=list)  # folders at the front of PATH
+    cwd: Path | None = None  # the working directory, if it is not its own folder
 
     @property
     def home(self) -> Path:
@@ -77,7 +79,7 @@ class Program:
         ended = subprocess.run(
             self.command(*words),
             env=self.env(),
-            cwd=self.folder,
+            cwd=self.cwd or self.folder,
             input=stdin if stdin is not None else "",
             capture_output=True,
             text=True,
@@ -97,9 +99,16 @@ class Program:
             text=True,
         )
 
-    def on_terminal(self, *words: str, typed: Sequence[tuple[str, str]] = ()) -> Done:
-        """Both streams are one terminal. `typed`: wait for the first text, then type the second."""
+    def on_terminal(
+        self,
+        *words: str,
+        typed: Sequence[tuple[str, str | Callable[[], object]]] = (),
+        columns: int = 80,
+    ) -> Done:
+        """Run it with both streams on one terminal. `typed`: wait for the first text, then type the
+        second one or call it."""
         ours, theirs = pty.openpty()
+        termios.tcsetwinsize(theirs, (24, columns))
         child = subprocess.Popen(
             self.command(*words),
             env=self.env(),
@@ -120,18 +129,22 @@ class Program:
                     continue
                 try:
                     piece = os.read(ours, 65536)
-                except OSError:  # the child has closed its end
+                except OSError:  # the child closed its end
                     break
                 seen += piece.decode("utf-8", "replace")
                 while waiting and waiting[0][0] in seen:
                     text = waiting.pop(0)[1]
-                    if text == "^C":
+                    if callable(text):
+                        text()
+                    elif text == "^C":
                         child.send_signal(signal.SIGINT)
                         interrupted = True
                     else:
                         os.write(ours, text.encode())
             else:
-                pytest.fail(f"it did not end; it said {seen!r}, and {waiting} was left to type")
+                pytest.fail(
+                    f"it did not end; it said {seen[-2000:]!r}, and {waiting} was left to type"
+                )
             return Done(child.wait(PATIENCE_S), seen.replace("\r\n", "\n"), "")
         finally:
             os.close(ours)
@@ -140,7 +153,7 @@ class Program:
 
 
 def scripted(folder: Path) -> Program:
-    """A program whose model is the script above."""
+    """Return a program whose model answers by the script above."""
     script = folder / "script.json"
     script.write_text(json.dumps(SCRIPT), encoding="utf-8")
     return Program(

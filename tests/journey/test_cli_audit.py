@@ -12,9 +12,9 @@ from journey.cli_program import Program, scripted
 
 @pytest.fixture
 def lived(tmp_path: Path) -> Program:
-    """A home in which a command was run."""
+    """Return a home in which a command was run."""
     hermes = scripted(tmp_path)
-    assert hermes.run("chat", "-q", "run echo blue elephant").status == 0
+    assert hermes.run("chat", "--session", "main", "-q", "run echo blue elephant").status == 0
     return hermes
 
 
@@ -89,7 +89,7 @@ def test_aud_02_a_record_that_was_cut_off_or_is_gone_is_missed(lived: Program) -
     for file in lived.home.glob("hermes.db*"):
         file.unlink()
     done = lived.run("audit", "verify")
-    assert (done.status, "it is gone" in done.out) == (1, True)
+    assert (done.status, "the database is gone" in done.out) == (1, True)
 
 
 def test_aud_02_a_swapped_key_is_noticed(lived: Program) -> None:
@@ -103,7 +103,7 @@ def test_aud_02_a_swapped_key_is_noticed(lived: Program) -> None:
 def test_aud_03_nothing_in_the_record_has_power_over_a_terminal(tmp_path: Path) -> None:
     hermes = scripted(tmp_path)
     odd = "run echo '\x1b[2J\x07 \u202e \u2028 owl'"
-    hermes.run("chat", "-q", odd)  # a person is asked about it
+    hermes.run("chat", "--session", "main", "-q", odd)  # needs approval
     for done in (hermes.run("audit", "show"), hermes.on_terminal("audit", "show")):
         assert "owl" in done.out or "…" in done.out
         text = done.out.replace("\x1b[2m", "").replace("\x1b[0m", "").replace("\x1b[22m", "")
@@ -129,7 +129,7 @@ def test_a_backup_with_secrets_can_be_verified_in_another_home(
     other = scripted(tmp_path / "next")
     assert other.run("restore", str(tmp_path / "all.tar.gz")).status == 0
     assert other.run("audit", "verify").status == 0
-    assert lived.run("chat", "-q", "run echo later").status == 0
+    assert lived.run("chat", "--session", "main", "-q", "run echo later").status == 0
     assert lived.run("audit", "verify").status == 0
     assert lived.run("restore", str(tmp_path / "all.tar.gz"), "--force").status == 0
     assert lived.run("audit", "verify").status == 0, "it begins anew with what was restored"

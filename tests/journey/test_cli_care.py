@@ -20,8 +20,8 @@ def hermes(tmp_path: Path) -> Program:
 
 
 def furnish(hermes: Program) -> None:
-    """A home with something of everything."""
-    hermes.run("chat", "-q", "remember this")
+    """Fill a home with some of everything."""
+    hermes.run("chat", "--session", "main", "-q", "remember this")
     (hermes.home / "config.yaml").write_text("# mine\nmodel: {api_key: sk-config-1}\n")
     (hermes.home / ".env").write_text("OTHER=sk-env-1\n")
     (hermes.home / "SOUL.md").write_text("kind")
@@ -32,11 +32,11 @@ def furnish(hermes: Program) -> None:
 
 
 def test_doctor_finds_nothing_wrong_with_a_good_home(hermes: Program) -> None:
-    hermes.run("chat", "-q", "hello")
+    hermes.run("chat", "--session", "main", "-q", "hello")
     done = hermes.run("doctor")
     assert done.status == 0, done
     assert "FAIL" not in done.out
-    assert "hermes.db is whole" in done.out
+    assert "hermes.db is intact" in done.out
 
 
 def test_doctor_names_every_failure_with_its_fix(hermes: Program) -> None:
@@ -75,7 +75,7 @@ def test_a_backup_brings_everything_but_secrets_to_another_home(
     made = hermes.run("backup", "../b.tar.gz")
     archive = tmp_path / "b.tar.gz"
     assert (made.status, made.out) == (0, f"{hermes.folder / '..' / 'b.tar.gz'}\n")
-    assert "no plain file" in made.err
+    assert "not a regular file" in made.err
     assert archive.stat().st_mode & 0o777 == 0o600
     with tarfile.open(archive) as tar:
         content = b"".join(f.read() for m in tar if (f := tar.extractfile(m)) is not None)
@@ -92,7 +92,7 @@ def test_a_backup_brings_everything_but_secrets_to_another_home(
     assert (other.home / "memories" / "USER.md").read_text() == "likes tea"
     assert (other.home / "skills" / "deep" / "SKILL.md").read_text() == "a skill"
     assert not (other.home / "skills" / "link").exists()
-    assert other.run("chat", "-q", "hello").out == "You said: hello\n"
+    assert other.run("chat", "--session", "main", "-q", "hello").out == "You said: hello\n"
 
 
 def test_a_backup_with_secrets_is_the_whole(hermes: Program, tmp_path: Path) -> None:
@@ -106,9 +106,9 @@ def test_a_backup_with_secrets_is_the_whole(hermes: Program, tmp_path: Path) -> 
 
 
 def test_a_restore_over_conversations_needs_force_and_keeps_them_aside(hermes: Program) -> None:
-    hermes.run("chat", "-q", "old words")
+    hermes.run("chat", "--session", "main", "-q", "old words")
     hermes.run("backup", "b.tar.gz")
-    hermes.run("chat", "-q", "new words")
+    hermes.run("chat", "--session", "main", "-q", "new words")
     done = hermes.run("restore", "b.tar.gz")
     assert (done.status, done.err.count("\n")) == (1, 1)
     assert "--force" in done.err
@@ -123,9 +123,9 @@ def test_a_restore_over_conversations_needs_force_and_keeps_them_aside(hermes: P
 
 
 def test_a_restore_is_refused_while_somebody_works_there(hermes: Program) -> None:
-    hermes.run("chat", "-q", "hello")
+    hermes.run("chat", "--session", "main", "-q", "hello")
     hermes.run("backup", "b.tar.gz")
-    child = hermes.start("chat", "-q", "slow")
+    child = hermes.start("chat", "--session", "main", "-q", "slow")
     try:
         until_running(hermes, child)
         during = hermes.run("backup", "c.tar.gz")
@@ -140,7 +140,7 @@ def test_a_restore_is_refused_while_somebody_works_there(hermes: Program) -> Non
 
 
 def test_a_damaged_backup_changes_nothing(hermes: Program) -> None:
-    hermes.run("chat", "-q", "hello")
+    hermes.run("chat", "--session", "main", "-q", "hello")
     hermes.run("backup", "b.tar.gz")
     whole = (hermes.folder / "b.tar.gz").read_bytes()
     (hermes.folder / "b.tar.gz").write_bytes(whole[:-200])
@@ -149,7 +149,7 @@ def test_a_damaged_backup_changes_nothing(hermes: Program) -> None:
         done = hermes.run("restore", name, "--force")
         assert (done.status, done.err.count("\n")) == (1, 1)
     assert sorted(hermes.home.iterdir()) == before
-    assert hermes.run("chat", "-q", "hello").status == 0
+    assert hermes.run("chat", "--session", "main", "-q", "hello").status == 0
 
 
 def test_a_home_that_does_not_exist_has_nothing_to_back_up(hermes: Program) -> None:

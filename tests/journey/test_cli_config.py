@@ -5,6 +5,7 @@ from pathlib import Path
 
 import pytest
 
+from doubles.shop import TOKEN, Shop
 from journey.cli_program import Program
 
 MISTAKES = {
@@ -170,7 +171,9 @@ def test_at_a_terminal_a_mistake_is_mended_at_once_and_comments_stay(hermes: Pro
     hermes.environ["EDITOR"] = f"/bin/sh {editor}"
     done = hermes.on_terminal("config", "edit", typed=[("Edit it again? [Y/n]", "\n")])
     assert done.status == 0, done.out
-    assert "“steerx” is not one of queue, interrupt, steer (config.yaml, line 3)" in done.out
+    assert "“steerx” is not one of queue, interrupt, steer (config.yaml, line 3)" in " ".join(
+        done.out.split()
+    )
     text = (hermes.home / "config.yaml").read_text()
     assert text == "# mine\ngateway:\n  busy: steer  # as ever\n"
     (hermes.home / "config.yaml").write_text("# mine\ngateway:\n  busy: queue\n")
@@ -200,3 +203,89 @@ def test_an_editor_that_is_missing_is_named(hermes: Program) -> None:
     done = hermes.run("config", "edit")
     assert (done.status, done.err.count("\n")) == (78, 1)
     assert "/nowhere/edit" in done.err
+
+
+REFUSED = {
+    ("platforms.telgram.enabled", "true"): "Did you mean platforms.telegram?",
+    ("platforms.fax.enabled", "true"): "Choose one of: api, telegram, webhook",
+    ("tools.platforms.telgram.disabled", "[todo]"): "Did you mean tools.platforms.telegram?",
+    ("platforms.api.port", "soon"): "platforms.api.port: is not a whole number",
+    ("platforms.api.prot", "8642"): "Did you mean platforms.api.port?",
+    ("platforms.api", "8642"): "is not a section of keys and values",
+    ("platforms.telegram.allowed_users", "ada"): "platforms.telegram.allowed_users",
+    ("platforms.telegram.mode", "pigeon"): "one of polling, webhook",
+    ("platforms.webhook.port", "x"): "platforms.webhook.port",
+    ("HERMES_API_KEY", "short"): "is easy to guess",
+    ("HERMES_GATEWAY__BUSY", "sometimes"): "is not one of queue, interrupt, steer",
+    ("HERMES_GATEWAY__BUZY", "queue"): "there is no setting",
+    ("TELEGRAM_BOT_TOKEN", "hello"): "does not look like a token",
+    ("OPENAI_API_KEY", ""): "the value is empty, so nothing was changed",
+    ("model.api_key", ""): "the value is empty, so nothing was changed",
+}
+
+
+@pytest.mark.parametrize(("key", "value"), REFUSED, ids=lambda word: word or "empty")
+def test_a_value_that_cannot_be_right_is_refused_and_nothing_is_changed(
+    hermes: Program, key: str, value: str
+) -> None:
+    (hermes.home / "config.yaml").write_text("agent: {steps_max: 5}\n")
+    done = hermes.run("config", "set", key, value)
+    assert done.status in (2, 78), done
+    assert REFUSED[key, value] in done.err
+    assert done.err.count("\n") == 1
+    assert [p.name for p in hermes.home.iterdir()] == ["config.yaml"]
+    assert (hermes.home / "config.yaml").read_text() == "agent: {steps_max: 5}\n"
+
+
+@pytest.mark.parametrize(
+    ("key", "said"),
+    [
+        ("OPENAI_API_KEY", ""),
+        ("OPENAI_API_KEY", "\n"),
+        ("model.api_key", ""),
+        ("model.api_key", "\n"),
+        ("agent.steps_max", ""),
+    ],
+)
+def test_an_empty_standard_input_changes_nothing(hermes: Program, key: str, said: str) -> None:
+    done = hermes.run("config", "set", key, "-", stdin=said)
+    assert (done.status, "so nothing was changed" in done.err) == (78, True), done
+    assert list(hermes.home.iterdir()) == []
+
+
+def test_keys_of_a_platform_are_set_one_after_the_other(hermes: Program) -> None:
+    """What another key still lacks is no fault of this one."""
+    for words in (
+        ("platforms.telegram.enabled", "true"),
+        ("platforms.telegram.allowed_users", "[12345678]"),
+        ("platforms.api.port", "8700"),
+        ("platforms.webhook.port", "8701"),
+        ("platforms.webhook.routes.ci.prompt", "{body}"),
+        ("tools.platforms.telegram.disabled", "[todo]"),
+        ("platforms.telegram", "null"),
+    ):
+        done = hermes.run("config", "set", *words)
+        assert done.status == 0, done
+
+
+def test_a_name_of_no_platform_can_be_taken_away(hermes: Program) -> None:
+    (hermes.home / "config.yaml").write_text("platforms: {telgram: {enabled: true}}\n")
+    assert hermes.run("config", "set", "platforms.telgram", "null").status == 0
+    assert "telgram" not in (hermes.home / "config.yaml").read_text()
+
+
+def test_a_token_is_checked_by_a_real_call_before_it_is_kept(hermes: Program) -> None:
+    with Shop().open() as shop:
+        hermes.environ["HERMES_PLATFORMS__TELEGRAM__API_BASE"] = f"{shop.bots}/bot"
+        wrong = TOKEN.replace("a", "b")
+        for key in ("TELEGRAM_BOT_TOKEN", "platforms.telegram.token"):
+            done = hermes.run("config", "set", key, "-", stdin=f"{wrong}\n")
+            assert (done.status, "Telegram does not know this token" in done.err) == (78, True)
+            assert wrong not in done.out + done.err
+        assert not (hermes.home / ".env").exists()
+        done = hermes.run("config", "set", "TELEGRAM_BOT_TOKEN", "-", stdin=f"{TOKEN}\n")
+        assert (done.status, "This is @my_bot." in done.err) == (0, True), done
+    assert (hermes.home / ".env").read_text() == f"TELEGRAM_BOT_TOKEN={TOKEN}\n"
+    hermes.environ["HERMES_PLATFORMS__TELEGRAM__API_BASE"] = "http://127.0.0.1:1"
+    done = hermes.run("config", "set", "TELEGRAM_BOT_TOKEN", "-", stdin=f"{wrong}\n")
+    assert (done.status, "so the token was not checked" in done.err) == (0, True), done

@@ -1,4 +1,4 @@
-"""What the doctor asks others: the model, the platforms, the clock, the service."""
+"""What the doctor checks outside: the model, the platforms, the clock, the service."""
 
 import sys
 from collections.abc import Iterator
@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from doubles.shop import TOKEN, Shop
-from hermes.cli.service.units import service_name
+from hermes.cli.gateway.service.units import service_name
 from journey.cli_program import Program
 
 
@@ -56,11 +56,11 @@ def test_the_model_is_really_asked(hermes: Program, shop: Shop) -> None:
 
 
 def test_what_the_owner_switched_off_is_shown_as_a_choice(hermes: Program) -> None:
-    assert "you are asked" in checks(hermes, "--no-calls")["approvals"]["detail"]
+    assert "Hermes asks you" in checks(hermes, "--no-calls")["approvals"]["detail"]
     hermes.environ |= {"HERMES_APPROVALS__MODE": "allow", "HERMES_TERMINAL__SANDBOX": "none"}
     found = checks(hermes, "--no-calls")
-    assert "your choice, so nobody is asked" in found["approvals"]["detail"]
-    assert "your choice, so commands have your rights" in found["sandbox"]["detail"]
+    assert "(your choice), so Hermes never asks" in found["approvals"]["detail"]
+    assert "(your choice), so commands have your rights" in found["sandbox"]["detail"]
 
 
 def test_nobody_is_asked_when_that_is_said(hermes: Program, shop: Shop) -> None:
@@ -116,4 +116,4 @@ def test_a_service_that_does_not_answer_is_told(hermes: Program) -> None:
     (folder / f"{name}.service").write_text("[Unit]\n")
     hermes.environ["PATH"] = "/nowhere"
     found = checks(hermes, "--no-calls")["service"]
-    assert (found["ok"], "does not answer" in found["detail"]) == (False, True)
+    assert (found["ok"], "is not available" in found["detail"]) == (False, True)

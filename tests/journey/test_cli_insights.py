@@ -20,7 +20,7 @@ def hermes(tmp_path: Path) -> Program:
 def test_before_anything_was_said_there_is_nothing_to_show(hermes: Program) -> None:
     done = hermes.run("insights")
     assert (done.status, done.out) == (0, "")
-    assert "No model has been asked" in done.err
+    assert "No model calls" in done.err
     assert not (hermes.home / "hermes.db").exists()
 
 

@@ -37,7 +37,7 @@ def test_all_of_it_by_words_and_the_key_is_where_only_the_owner_reads(
     done = hermes.run(*words, stdin="sk-right\n")
     assert done.status == 0, done
     assert "Hello from the shop." in done.out
-    assert "custom:large-1 answers from now on." in done.out
+    assert "custom:large-1 is now the model." in done.out
     assert "12 tokens read, 5 written, 0.000042 US dollars" in done.err
     config = (hermes.home / "config.yaml").read_text()
     assert config.startswith("# mine\nmodel:\n  provider: custom  # for now\n  name: large-1\n")
@@ -53,7 +53,7 @@ def test_all_of_it_by_words_and_the_key_is_where_only_the_owner_reads(
 def test_a_key_on_the_command_line_is_warned_of(hermes: Program, shop: Shop) -> None:
     done = hermes.run(*custom(shop, "--model", "small-1", "--key", "sk-right"))
     assert done.status == 0, done
-    assert "better --key-stdin" in done.err
+    assert "--key-stdin is safer" in done.err
 
 
 def test_the_only_model_of_a_server_is_taken(hermes: Program, shop: Shop) -> None:
@@ -120,12 +120,12 @@ def test_at_a_terminal_it_asks(hermes: Program, shop: Shop) -> None:
         ("ending in /v1: ", f"{shop.url}\n"),
         ("Its key", "sk-right\n"),
         ("Model: ", "large\n"),
-        ("2 of 3 fit", "2\n"),
+        ("2 of 3 match", "2\n"),
     ]
     done = hermes.on_terminal("model", typed=typed)
     assert done.status == 0, done.out
     assert "sk-right" not in done.out
-    assert "custom:large-2 answers from now on." in done.out
+    assert "custom:large-2 is now the model." in done.out
     again = [("Provider [custom]: ", "\n"), ("ending in /v1 [", "\n"), ("Keep it?", "\n")]
     done = hermes.on_terminal("model", typed=[*again, ("Model [large-2]: ", "1\n")])
     assert done.status == 0, done.out
@@ -184,3 +184,24 @@ def test_a_chat_without_any_model_names_both_ways_out(hermes: Program) -> None:
     assert (done.status, done.out, done.err.count("\n")) == (78, "", 1)
     assert "hermes model;" in done.err
     assert "hermes model --provider local" in done.err
+
+
+def test_a_provider_that_cannot_be_reached_is_named_without_stray_colons(hermes: Program) -> None:
+    hermes.environ |= {
+        "HERMES_MODEL__PROVIDER": "custom",
+        "HERMES_MODEL__BASE_URL": "http://127.0.0.1:1/v1",
+    }
+    done = hermes.run("model", "list")
+    assert done.status == 1
+    assert done.err.startswith("hermes: custom: cannot connect to http://127.0.0.1:1/v1")
+
+
+def test_a_model_that_does_not_answer_is_not_kept_for_a_chat(hermes: Program, shop: Shop) -> None:
+    hermes.run(*custom(shop, "--model", "large-1", "--key-stdin"), stdin="sk-right\n")
+    hermes.environ["HERMES_MODEL__API_KEY"] = "sk-wrong"
+    told = hermes.run("chat", "--session", "s", "-q", "/model nosuch:x").out
+    assert told.startswith("Nothing was changed: custom:nosuch:x")
+    assert "custom:large-1" in hermes.run("chat", "--session", "s", "-q", "/model").out
+    del hermes.environ["HERMES_MODEL__API_KEY"]
+    told = hermes.run("chat", "--session", "s", "-q", "/model small-1").out
+    assert told == "From the next request on: custom:small-1.\n"

@@ -1,10 +1,11 @@
-"""`hermes prompt show` from outside, and the whole overhead as a new home has it."""
+"""`hermes prompt show` from outside, and the total overhead for a new home."""
 
 from pathlib import Path
 
 import pytest
 
-from journey.cli_program import Program
+from journey.cli_program import Program, scripted
+from journey.test_chat_beside_gateway import Home
 
 OVERHEAD_TOKENS_MAX = 4_000
 
@@ -51,3 +52,28 @@ def test_what_makes_no_sense_is_one_line(hermes: Program) -> None:
     done = hermes.run("prompt", "show")
     assert (done.status, done.err.count("\n")) == (78, 1)
     assert "agent.personality" in done.err
+
+
+def names_where_commands_run(program: Program, folder: Path) -> None:
+    """Check that a conversation used from another directory names that directory."""
+    elsewhere = folder / "elsewhere"
+    elsewhere.mkdir()
+    (elsewhere / "AGENTS.md").write_text("Use tabs here.")
+    shown = ""
+    for cwd in (folder, elsewhere):
+        program.cwd = cwd
+        ran = program.run("chat", "--session", "s", "-q", "run pwd")
+        shown = program.run("prompt", "show", "--session", "s", "--json").document["text"]
+        assert f"{cwd}\n" in ran.out
+        assert f'Working directory: "{cwd}"' in shown
+    assert "Use tabs here." in shown
+
+
+def test_the_prompt_names_the_directory_that_commands_run_in(tmp_path: Path) -> None:
+    names_where_commands_run(scripted(tmp_path), tmp_path)
+
+
+def test_beside_a_gateway_it_does_so_too(tmp_path: Path) -> None:
+    home = Home(tmp_path)
+    with home.served():
+        names_where_commands_run(home, tmp_path)

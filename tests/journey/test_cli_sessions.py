@@ -10,9 +10,9 @@ from journey.cli_program import Program, scripted
 
 @pytest.fixture(scope="module")
 def lived(tmp_path_factory: pytest.TempPathFactory) -> Program:
-    """A home with two conversations; the tests below only look."""
+    """Return a home with two conversations, for tests that only read."""
     hermes = scripted(tmp_path_factory.mktemp("lived"))
-    hermes.run("chat", "-q", "run echo 'blue   elephant'; seq 9")
+    hermes.run("chat", "--session", "main", "-q", "run echo 'blue   elephant'; seq 9")
     hermes.run("chat", "-q", "the red fox \x1b[31m", "--session", "a: work%")
     return hermes
 
@@ -34,6 +34,7 @@ def test_sessions_are_listed_latest_first(lived: Program) -> None:
     assert lines[0].split() == ["NAME", "STATE", "MESSAGES", "LAST", "TITLE"]
     assert lines[1].startswith("a: work%  idle")
     assert lines[2].split()[:3] == ["main", "idle", "4"]
+    assert lines[2].endswith("run echo 'blue elephant'; seq 9")
     rows = lived.run("sessions", "list", "--json", "-n", "1").document
     assert [row["name"] for row in rows] == ["a: work%"]
     assert rows[0]["key"] == "agent:main:local:dm:a%3A work%25"
@@ -124,12 +125,12 @@ def test_what_does_not_exist_is_status_1_and_one_line(lived: Program) -> None:
         assert (done.status, done.out, done.err.count("\n")) == (1, "", 1)
     both = lived.run("turns", "list", "--json").document
     common = both[0]["id"][:3]
-    assert "fits 2 turns" in lived.run("turns", "show", common).err
+    assert "matches 2 turns" in lived.run("turns", "show", common).err
 
 
 def test_a_session_is_deleted_only_after_a_yes(tmp_path: Path) -> None:
     hermes = scripted(tmp_path)
-    hermes.run("chat", "-q", "hello")
+    hermes.run("chat", "--session", "main", "-q", "hello")
     done = hermes.run("sessions", "delete", "main")
     assert (done.status, done.err.count("\n")) == (2, 1)
     kept = hermes.on_terminal("sessions", "delete", "main", typed=[("[y/N] ", "n\n")])
@@ -142,16 +143,16 @@ def test_a_session_is_deleted_only_after_a_yes(tmp_path: Path) -> None:
 def test_what_is_said_after_a_deletion_can_be_found_and_deleted(tmp_path: Path) -> None:
     hermes = scripted(tmp_path)
     for word in ("first", "second"):
-        hermes.run("chat", "-q", word)
+        hermes.run("chat", "--session", "main", "-q", word)
         assert len(hermes.run("sessions", "search", word, "--json").document) == 2
         assert hermes.run("sessions", "delete", "main", "--yes").status == 0
-    assert "All is well" in hermes.run("doctor").out
+    assert "No problems found" in hermes.run("doctor").out
 
 
 def test_an_older_conversation_is_shown_by_its_id(tmp_path: Path) -> None:
     hermes = scripted(tmp_path)
-    old = hermes.run("chat", "-q", "long ago", "--json").document["session_id"]
-    hermes.run("chat", "-q", "/new")
-    hermes.run("chat", "-q", "just now")
+    old = hermes.run("chat", "--session", "main", "-q", "long ago", "--json").document["session_id"]
+    hermes.run("chat", "--session", "main", "-q", "/new")
+    hermes.run("chat", "--session", "main", "-q", "just now")
     assert "long ago" in hermes.run("sessions", "show", old).out
     assert "long ago" not in hermes.run("sessions", "show", "main").out

@@ -1,4 +1,4 @@
-"""AUD-1: what is set otherwise is in the audit log, whoever set it and however."""
+"""AUD-1: every change of a setting is in the audit log, however it was made."""
 
 import json
 from pathlib import Path
@@ -28,7 +28,7 @@ async def test_aud_01_a_setting_that_was_changed_in_any_way_is_recorded(tmp_path
             ("hermes config set", {".env OPENAI_API_KEY": "(secret)"}),
         ]
         await here.kill()
-        here.configure(people={"strangers": "request"})  # as an editor would; the mode is gone
+        here.configure(people={"strangers": "request"})  # like an editor, which resets the mode
         await here.start()
         [*_, (by, changed)] = await configured(here)
         assert by == "the gateway that starts"

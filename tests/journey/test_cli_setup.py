@@ -44,7 +44,7 @@ def test_all_of_it_by_words(hermes: Program, shop: Shop) -> None:
     assert "sandbox: none" in config
     env = (hermes.home / ".env").read_text()
     assert "CUSTOM_API_KEY=sk-right" in env
-    assert TOKEN in env
+    assert f"TELEGRAM_BOT_TOKEN={TOKEN}" in env
     assert "HERMES_API_KEY=" in env
     again = hermes.run("setup", "--yes")
     assert again.status == 0, again
@@ -66,8 +66,9 @@ def test_a_token_that_is_not_known_is_refused(hermes: Program, shop: Shop) -> No
     words = ["setup", "--yes", "--skip-model", "--telegram-token-stdin"]
     wrong = TOKEN.replace("a", "b")
     done = hermes.run(*words, stdin=f"{wrong}\n")
-    assert (done.status, "does not know this token" in done.err) == (1, True)
+    assert (done.status, "does not know this token" in done.err) == (78, True)
     assert wrong not in done.err
+    assert not hermes.home.exists(), "nothing is kept"
     done = hermes.run("setup", "--yes", "--skip-model", "--telegram", "on")
     assert (done.status, "--telegram-token-stdin" in done.err) == (1, True)
 
@@ -82,8 +83,8 @@ def test_it_asks_at_a_terminal_and_what_is_set_is_the_default(hermes: Program, s
     ]
     rest = [
         ("Folder for commands", "\n"),
-        ("Put a sandbox around", "\n"),
-        ("as OpenAI does?", "n\n"),
+        ("Run commands in a sandbox?", "\n"),
+        ("OpenAI-compatible HTTP API?", "n\n"),
         ("on Telegram?", "n\n"),
     ]
     done = hermes.on_terminal("setup", typed=[*model, *rest])

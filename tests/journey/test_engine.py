@@ -1,4 +1,4 @@
-"""A message in, a reply out: the engine on a real store, with tools that watch one another."""
+"""A message in, a reply out: the engine on a real store, with tools that record their timing."""
 
 import asyncio
 import time
@@ -6,23 +6,25 @@ from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
 from pathlib import Path
 
+from hermes.agent.toolsets import StaticToolset
+from hermes.app.engine import Parts, build, new_id
 from hermes.channels.local.client import LocalChannel
-from hermes.core.budget import Limits
+from hermes.core.budget import TurnLimits
 from hermes.core.errors import ProviderDenied, ProviderFailed
 from hermes.core.ids import MessageId, session_key
 from hermes.core.messages import Address, Effect, Inbound, Line, Outcome, Person, Reply
-from hermes.core.ports import Answer, Bench, RawCall, Request, Tool, ToolResult, ToolSpec
+from hermes.core.ports import Answer, ModelRequest, RawCall, Tool, ToolContext, ToolResult, ToolSpec
 from hermes.core.store import Store
-from hermes.engine import Parts, build, new_id
 from hermes.gateway.service import Gateway
 from hermes.providers.scripted import Scripted
-from hermes.stores.media import FileShelf
+from hermes.stores.media import FileMediaStore
 from hermes.stores.sqlite import open_sqlite
 from hermes.terminals.local import LocalTerminal
+from hermes.terminals.workspace import LocalWorkspace
 from hermes.tools.defaults import default_tools
 
 KEY = session_key("local", "dm", "main")
-Rule = Callable[[Request], Answer | ProviderFailed]
+Rule = Callable[[ModelRequest], Answer | ProviderFailed]
 
 
 def say(text: str) -> Inbound:
@@ -37,8 +39,8 @@ def say(text: str) -> Inbound:
     )
 
 
-def step_of(request: Request) -> int:
-    """How often the model has answered since the last message."""
+def step_of(request: ModelRequest) -> int:
+    """Return how often the model has answered since the last message."""
     last = max(n for n, line in enumerate(request.lines) if line.role == "user")
     return len([line for line in request.lines[last:] if line.role == "assistant"])
 
@@ -48,18 +50,18 @@ def calls_then_done(*calls: RawCall) -> Rule:
 
 
 class Watched:
-    """Tools that note when they begin and end."""
+    """Tools that record when they start and end."""
 
     def __init__(self) -> None:
         self.log: list[str] = []
 
     def tool(self, name: str, effect: Effect, *, fault: Exception | None = None) -> Tool:
-        async def run(bench: Bench) -> ToolResult:
-            self.log.append(f"+{bench.call.id[-1]}")
+        async def run(context: ToolContext) -> ToolResult:
+            self.log.append(f"+{context.call.id[-1]}")
             await asyncio.sleep(0.05)
             if fault is not None:
                 raise fault
-            self.log.append(f"-{bench.call.id[-1]}")
+            self.log.append(f"-{context.call.id[-1]}")
             return ToolResult(text="ok")
 
         spec = ToolSpec(name=name, description=name, parameters='{"type":"object"}')
@@ -68,7 +70,7 @@ class Watched:
 
 @asynccontextmanager
 async def engine(
-    home: Path, rule: Rule, tools: tuple[Tool, ...], *, limits: Limits | None = None
+    home: Path, rule: Rule, tools: tuple[Tool, ...], *, limits: TurnLimits | None = None
 ) -> AsyncIterator[tuple[Gateway, Store, list[Reply]]]:
     said: list[Reply] = []
     store = await open_sqlite(home / "hermes.db", clock=time.time)
@@ -76,10 +78,10 @@ async def engine(
         Parts(
             store=store,
             provider=Scripted(rule),
-            tools=tools,
+            tools=StaticToolset(tools),
             channels=[LocalChannel(lambda reply, _text: said.append(reply))],
-            media=FileShelf(home / "media"),
-            limits=limits or Limits(),
+            media=FileMediaStore(home / "media"),
+            limits=limits or TurnLimits(),
         )
     )
     try:
@@ -150,7 +152,7 @@ async def test_a_turn_without_end_is_ended_by_its_limit(tmp_path: Path) -> None:
     watched = Watched()
     tools = (watched.tool("look", Effect.READ),)
     rule: Rule = lambda _: Answer(calls=(RawCall("look", "{}"),))  # noqa: E731
-    limits = Limits(steps_max=3)
+    limits = TurnLimits(steps_max=3)
     async with engine(tmp_path, rule, tools, limits=limits) as (gateway, _, said):
         await talk(gateway, "go")
     assert "after 3 steps" in said[-1].text
@@ -158,7 +160,7 @@ async def test_a_turn_without_end_is_ended_by_its_limit(tmp_path: Path) -> None:
 
 async def test_a_stop_ends_the_running_command_and_keeps_the_conversation(tmp_path: Path) -> None:
     terminal = LocalTerminal(tmp_path / "calls", environ={"PATH": "/usr/bin:/bin"})
-    tools = default_tools(terminal, workdir=str(tmp_path), home=str(tmp_path))
+    tools = default_tools(LocalWorkspace(terminal, workdir=str(tmp_path), home=str(tmp_path)))
     slow = RawCall("terminal", '{"command": "echo begun > mark; sleep 60; echo over > late"}')
     go = calls_then_done(slow)
     rule: Rule = lambda request: (  # noqa: E731
@@ -182,7 +184,7 @@ async def test_a_stop_ends_the_running_command_and_keeps_the_conversation(tmp_pa
 async def test_the_directory_and_the_to_do_list_are_remembered(tmp_path: Path) -> None:
     (tmp_path / "deep").mkdir()
     terminal = LocalTerminal(tmp_path / "calls", environ={"PATH": "/usr/bin:/bin"})
-    tools = default_tools(terminal, workdir=str(tmp_path), home=str(tmp_path))
+    tools = default_tools(LocalWorkspace(terminal, workdir=str(tmp_path), home=str(tmp_path)))
     rule = calls_then_done(
         RawCall("terminal", '{"command": "cd deep"}'),
         RawCall("terminal", '{"command": "pwd > here"}'),
@@ -193,4 +195,4 @@ async def test_the_directory_and_the_to_do_list_are_remembered(tmp_path: Path) -
         session = await store.journal.load(KEY)
     await terminal.close()
     assert (tmp_path / "deep" / "here").read_text().strip().endswith("/deep")
-    assert "sow" in session.facts["todo"]
+    assert "sow" in session.facts.todo

@@ -9,14 +9,14 @@ from pathlib import Path
 
 import pytest
 
-from hermes.cli.service.lock import LOCK, alive, held, note
+from hermes.cli.gateway.service.lock import LOCK, alive, held, note
 from journey.cli_program import Program
 from journey.service_commands import Commands, end_gateway
 
 
 @pytest.fixture
 def gateway(tmp_path: Path) -> Iterator[Commands]:
-    """On a machine without a supervisor."""
+    """Yield the commands on a machine without a supervisor."""
     commands = Commands(tmp_path, {"PATH": "/nowhere:/usr/bin:/bin", "FAKE_PLATFORM": "plan9"})
     yield commands
     commands.clean()
@@ -61,7 +61,8 @@ def test_a_second_start_is_status_75_and_changes_nothing(gateway: Commands) -> N
     before = gateway.noted()
     done = gateway.do("start")
     assert (done.status, done.out, gateway.noted()) == (75, "", before)
-    assert f"already: pid {before.pid}" in done.err
+    assert "already running" in done.err
+    assert f": pid {before.pid}" in done.err
     assert done.err.count("\n") == 1
 
 
@@ -136,7 +137,7 @@ def test_one_that_does_not_stop_is_never_killed_unasked(gateway: Commands) -> No
     assert "hermes gateway stop --force" in done.err
     assert alive(pid)
     forced = gateway.do("stop", "--force")
-    assert (forced.status, forced.out) == (0, "The gateway has been ended by force\n")
+    assert (forced.status, forced.out) == (0, "The gateway was killed\n")
     assert "is killed (SIGKILL)" in forced.err
     assert not held(gateway.home)
 
@@ -228,13 +229,25 @@ def test_c06_a_turn_that_restarts_the_gateway_does_not_wait_for_itself(gateway: 
     gateway.until(lambda: gateway.noted() != before)
 
 
+@pytest.mark.parametrize("turn", ["", "turn-1"])
+def test_a_gateway_that_refuses_to_restart_says_why(gateway: Commands, turn: str) -> None:
+    gateway.environ["FAKE_REFUSES"] = "model.provider: no model is set up. Run: hermes model"
+    gateway.do("start")
+    before = gateway.noted()
+    gateway.environ["HERMES_TURN"] = turn
+    done = gateway.do("restart")
+    assert (done.status, done.out) == (78, "")
+    assert "keeps running as it is: model.provider: no model is set up" in done.err
+    assert gateway.noted() == before
+
+
 def test_a_turn_that_stops_the_gateway_does_not_wait_for_itself(gateway: Commands) -> None:
     drained = gateway.hang()
     gateway.do("start")
     gateway.environ["HERMES_TURN"] = "turn-1"
     done = gateway.do("stop")
     assert (done.status, held(gateway.home)) == (0, True)
-    assert done.out.startswith("The gateway stops;")
+    assert done.out.startswith("The gateway is stopping;")
     drained.touch()
     gateway.until_free()
 
@@ -253,7 +266,7 @@ def test_a_home_that_a_stranger_has_locked_is_not_touched(gateway: Commands) -> 
     (gateway.home / LOCK).write_text("not a note")
     for words in (["start"], ["stop", "--force"]):
         done = gateway.do(*words)
-        assert (done.status, "is held" in done.err) == (75, True), words
+        assert (done.status, "is locked" in done.err) == (75, True), words
     assert alive(pid)
     os.kill(pid, signal.SIGKILL)
 

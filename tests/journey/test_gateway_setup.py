@@ -26,7 +26,7 @@ def test_a_set_up_on_a_terminal(setup: SetupProgram) -> None:
         port = server.getsockname()[1]
     done = setup.on_terminal(
         typed=[
-            ("as OpenAI does?", "\n"),
+            ("OpenAI-compatible HTTP API?", "\n"),
             ("Port [8642]", f"{port}\n"),
             ("Talk to people on Telegram?", "n\n"),
         ]
@@ -40,8 +40,10 @@ def test_a_set_up_on_a_terminal(setup: SetupProgram) -> None:
 
 
 def test_a_set_up_that_is_left_keeps_what_was_set(setup: SetupProgram) -> None:
-    done = setup.on_terminal(typed=[("as OpenAI does?", "n\n"), ("on Telegram?", "\x04")])
-    assert (done.status, "what was set until here stays" in done.out) == (1, True)
+    done = setup.on_terminal(
+        typed=[("OpenAI-compatible HTTP API?", "n\n"), ("on Telegram?", "\x04")]
+    )
+    assert (done.status, "settings made so far are kept" in done.out) == (1, True)
 
 
 def test_a_pipe_is_told_which_commands_to_run(setup: SetupProgram) -> None:

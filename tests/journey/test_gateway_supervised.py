@@ -1,4 +1,4 @@
-"""A supervisor keeps the gateway: what it is told, and that nobody goes behind its back.
+"""A supervisor runs the gateway: it gets every start and stop, and no command bypasses it.
 
 The supervisors here are programs of ours that note what they were called with and keep one real
 process; docs/GATEWAY.md tells how the same was tried with systemd itself.
@@ -12,7 +12,7 @@ from pathlib import Path
 
 import pytest
 
-from hermes.cli.service.lock import alive, held
+from hermes.cli.gateway.service.lock import alive, held
 from journey.service_commands import Commands
 
 

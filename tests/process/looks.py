@@ -1,8 +1,9 @@
-"""What can be seen of a gateway from outside: rows, turns, the commands that it runs, effects."""
+"""Observe a gateway from outside: rows, turns, running commands, effects."""
 
 import contextlib
 import json
 import os
+import re
 import signal
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
@@ -15,13 +16,13 @@ from tests.process.gateway import KEY, Answered, GatewayProcess, client
 
 NOTE = "Note by Hermes"
 PAGE = 2_000  # rows
-COUNTED = "effects"  # a file in the workspace: one line for each time that something was done
+COUNTED = "effects"  # a file in the workspace with one line for each effect
 
 
 async def tried(
     here: GatewayProcess, text: str, session: str = "main", *, key: str = ""
 ) -> Answered | None:
-    """None when the connection was cut."""
+    """Send a message; return None if the connection was cut."""
     try:
         return await here.say(text, session, key=key)
     except httpx2.TransportError:
@@ -29,7 +30,7 @@ async def tried(
 
 
 async def rows(here: GatewayProcess, session: str = "main") -> list[Any]:
-    """The transcript as it is stored, page by page."""
+    """Return the stored transcript, page by page."""
     found: list[Any] = []
     while True:
         path = f"/v1/sessions/{session}/messages?limit={PAGE}&after={len(found)}"
@@ -40,7 +41,7 @@ async def rows(here: GatewayProcess, session: str = "main") -> list[Any]:
 
 
 async def said(here: GatewayProcess, session: str = "main") -> list[str]:
-    """Everything that the transcript takes for a person's words."""
+    """Return everything that the transcript attributes to a person."""
     return [row["text"] for row in await rows(here, session) if row["role"] == "user"]
 
 
@@ -49,7 +50,7 @@ async def session_row(here: GatewayProcess, session: str = "main") -> Any:
 
 
 async def waiting(here: GatewayProcess, count: int, session: str = "main") -> None:
-    """Until so many messages wait in the session's queue."""
+    """Wait until this many messages are in the session's queue."""
 
     async def wait() -> bool:
         return bool((await session_row(here, session))["waiting"] == count)
@@ -71,12 +72,13 @@ def effects(here: GatewayProcess) -> list[str]:
 
 
 def effect(word: str) -> str:
-    """A command that can be counted afterwards."""
+    """Return a command whose executions can be counted."""
     return f"echo {word} >> {COUNTED}"
 
 
 def gate(here: GatewayProcess, name: str) -> Path:
-    """A file for which a command of `until_gate` waits; touch it to let the command go on."""
+    """Return the file that a command of `until_gate` waits for; touch it to let the command
+    continue."""
     return here.home / "workspace" / f"go-{name}"
 
 
@@ -88,13 +90,13 @@ def until_gate(name: str) -> str:
 
 
 async def running_call(here: GatewayProcess, words: str) -> Path:
-    """The folder of the command that contains these words, once it runs."""
+    """Wait for a running command that contains these words; return its folder."""
     found: list[Path] = []
 
     async def begun() -> bool:
         for meta in here.home.glob("calls/*/meta"):
             command = json.loads(meta.read_text(encoding="utf-8"))["launch"]["command"]
-            if words in command and _pid(meta.parent):
+            if _bare(words) in _bare(command) and _pid(meta.parent):
                 found.append(meta.parent)
         return bool(found)
 
@@ -102,14 +104,19 @@ async def running_call(here: GatewayProcess, words: str) -> Path:
     return found[0]
 
 
+def _bare(command: str) -> str:
+    """Return the command without quotes and blanks: a safe command is rewritten before it runs."""
+    return re.sub(r"[\s'\"\\\\;]", "", command)
+
+
 def kill_command(call: Path) -> None:
-    """The command and its wrapper: neither a process nor an exit status is left."""
+    """Kill the command and its wrapper, which leaves neither a process nor an exit status."""
     assert end_command(call)
     assert not (call / "status").exists()
 
 
 def end_command(call: Path) -> bool:
-    """False when it was over, or had not begun."""
+    """End the command. Return False if it was over or had not started."""
     pid = _pid(call)
     with contextlib.suppress(ProcessLookupError):
         if pid:
@@ -125,7 +132,7 @@ def _pid(call: Path) -> int:
 
 
 async def steps(here: GatewayProcess, turn: str) -> list[Any]:
-    """The tool calls of a turn."""
+    """Return the tool calls of a turn."""
     shown = await here.get(f"/v1/turns/{turn}")
     return [step for step in shown["steps"] if step["kind"] == "tool"]
 
@@ -140,7 +147,7 @@ def _request(text: str, session: str, key: str) -> tuple[dict[str, str], dict[st
 
 
 async def raw(here: GatewayProcess, text: str, session: str, *, key: str) -> bytes:
-    """The body of the answer, byte for byte."""
+    """Return the body of the answer, byte for byte."""
     headers, body = _request(text, session, key)
     async with client(30.0) as http:
         url = f"http://127.0.0.1:{here.port}/v1/chat/completions"
@@ -151,7 +158,7 @@ async def raw(here: GatewayProcess, text: str, session: str, *, key: str) -> byt
 async def streamed(
     here: GatewayProcess, text: str, session: str = "main"
 ) -> AsyncIterator[AsyncIterator[str]]:
-    """The words of the answer as they come."""
+    """Yield the words of the answer as they arrive."""
     headers, body = _request(text, session, text)
     url = f"http://127.0.0.1:{here.port}/v1/chat/completions"
     async with client(30.0) as http:
@@ -171,7 +178,7 @@ async def _words(lines: AsyncIterator[str]) -> AsyncIterator[str]:
 
 
 def request_bytes(here: GatewayProcess, text: str, session: str, *, key: str) -> bytes:
-    """The same request, for a client that does not mean to read."""
+    """Return the same request as raw bytes, for a client that does not read the answer."""
     headers, body = _request(text, session, key)
     content = json.dumps(body).encode()
     headers |= {"host": f"127.0.0.1:{here.port}", "content-length": str(len(content))}

@@ -2,6 +2,8 @@
 
 from pathlib import Path
 
+import pytest
+
 from tests.doubles.model import Asked, Model, Says
 from tests.process.gateway import gateway
 from tests.process.looks import idle
@@ -11,6 +13,7 @@ def dear(asked: Asked) -> Says:
     return Says(f"heard {asked.said}", read=95)  # and 5 written
 
 
+@pytest.mark.setting("budgets.day_tokens", "budgets.automation_share")
 async def test_res_06_a_day_s_budget_is_kept_over_a_crash_and_automation_stops_first(
     tmp_path: Path,
 ) -> None:

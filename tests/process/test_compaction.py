@@ -3,6 +3,8 @@
 import asyncio
 from pathlib import Path
 
+import pytest
+
 from tests.doubles.model import Asked, Model, Says, terminal
 from tests.process.gateway import GatewayProcess, gateway
 from tests.process.looks import NOTE, idle, rows, session_row, tried
@@ -23,7 +25,7 @@ def read(asked: Asked) -> int:
 
 
 def talks(asked: Asked) -> Says:
-    """It counts what it reads, as a provider does."""
+    """Answer with a token count of the request, as a provider does."""
     if sums_up(asked):
         return Says(NOTES, read=read(asked))
     return Says(f"Yes: {LONG}", read=read(asked))
@@ -43,6 +45,7 @@ def reads_a_summary(asked: Asked) -> bool:
     return SUMMED_UP in str(asked.messages[1]["content"])
 
 
+@pytest.mark.setting("model.context_length")
 async def test_c40_c42_a_long_conversation_is_summed_up_and_goes_on(tmp_path: Path) -> None:
     async with Model(talks).up() as model, gateway(tmp_path, model) as here:
         here.configure(model={"context_length": WINDOW})
@@ -97,7 +100,7 @@ async def test_c41_killed_while_it_is_summed_up_nothing_is_lost_and_it_is_done_a
 
 
 async def talk_until_cut(here: GatewayProcess) -> None:
-    """The same message under the same key until it is answered, over any number of deaths."""
+    """Repeat a message under the same key until it is answered, across any number of crashes."""
     for n in range(9):
         text, key = f"water garden {n}, never touch the roses", f"k{n}"
         await here.until(lambda text=text, key=key: answered(here, text, key), 60.0)
@@ -115,7 +118,7 @@ async def test_an_overflow_is_answered_after_a_summary(tmp_path: Path) -> None:
         return talks(asked)
 
     async with Model(rule).up() as model, gateway(tmp_path, model) as here:
-        await here.start()  # nobody said how much the model can read
+        await here.start()  # the size of the model's window is unknown
         await talk(here, 12)
         assert summaries(model)
         assert reads_a_summary(model.asked[-1])

@@ -2,8 +2,11 @@
 
 import asyncio
 import json
+import shutil
 import signal
 from pathlib import Path
+
+import pytest
 
 from tests.doubles.model import Asked, Model, Says, plain, terminal
 from tests.process.gateway import GatewayProcess, gateway
@@ -22,7 +25,7 @@ def held(model: Model) -> None:
 
 
 async def begun(here: GatewayProcess, model: Model, session: str = "main") -> None:
-    """A turn waits for its model; nobody waits for the turn."""
+    """Start a turn that waits for its model, without waiting for its answer."""
     asking = asyncio.create_task(here.say("wait", session, key=session))
     await model.reached("wait")
     asking.cancel()
@@ -85,6 +88,7 @@ async def test_c11_a_drain_mark_is_kept_over_a_crash(tmp_path: Path) -> None:
         assert (await here.session())["mark"] == "shutdown_timeout"
 
 
+@pytest.mark.setting("gateway.resume.freshness_s")
 async def test_c13_past_the_window_the_turn_waits_for_its_person(tmp_path: Path) -> None:
     async with Model().up() as model, gateway(tmp_path, model) as here:
         held(model)
@@ -196,6 +200,7 @@ async def test_c17_stop_ends_the_turn_and_any_resume_and_keeps_the_conversation(
         assert "apple" in model.asked[-1].everything
 
 
+@pytest.mark.setting("sessions.on_stop")
 async def test_c17_with_reset_a_stop_starts_clean_and_resume_brings_the_old_back(
     tmp_path: Path,
 ) -> None:
@@ -259,3 +264,52 @@ async def test_c24_a_command_outlives_the_gateway_and_is_not_run_twice(tmp_path:
         await here.start()
         assert "built" in (await here.say("build", key="k")).text
         assert effects.read_text(encoding="utf-8") == "began\nended\n"
+
+
+async def test_c24_a_commands_time_limit_outlives_the_gateway(tmp_path: Path) -> None:
+    async with Model().up() as model, gateway(tmp_path, model) as here:
+
+        def rule(asked: Asked) -> Says:
+            if asked.results:
+                return Says(f"It said: {asked.results[-1]}")
+            command = {"command": "echo $$ > pid; sleep 600; echo late", "timeout": 1}
+            return Says(calls=(("terminal", command),))
+
+        model.rule = rule
+        await here.start()
+        asking = asyncio.create_task(here.say("edit", key="k"))
+        await here.until(lambda: asyncio.to_thread((here.home / "workspace" / "pid").exists))
+        await here.kill()
+        asking.cancel()
+        await here.until(lambda: asyncio.to_thread(_has_ended, here.home), 30.0)
+        await here.start()
+        text = (await here.say("edit", key="k")).text
+        assert "timed out after" in text
+        assert "late" not in text
+
+
+def _has_ended(home: Path) -> bool:
+    """Return True if the command's wrapper noted its end while no gateway was running."""
+    return any(home.glob("calls/*/cut")) and any(home.glob("calls/*/status"))
+
+
+async def test_a_record_that_is_deleted_under_a_running_command_is_an_unknown_outcome(
+    tmp_path: Path,
+) -> None:
+    async with Model().up() as model, gateway(tmp_path, model) as here:
+
+        def rule(asked: Asked) -> Says:
+            if asked.results:
+                return Says(f"It said: {asked.results[-1]}")
+            return Says(calls=(terminal("echo now > began; sleep 2"),))
+
+        model.rule = rule
+        await here.start()
+        asking = asyncio.create_task(here.say("work", key="k"))
+        await here.until(lambda: asyncio.to_thread((here.home / "workspace" / "began").exists))
+        await asyncio.to_thread(shutil.rmtree, here.home / "calls")
+        answer = await asking
+        assert "outcome unknown" in answer.text
+        turn = await here.hermes("turns", "show", answer.turn, "--json")
+        assert [step["outcome"] for step in turn["steps"] if step["outcome"]] == ["unknown"]
+        assert (await here.say("again", "other", key="o")).status == 200, "commands still run"

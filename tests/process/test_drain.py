@@ -6,6 +6,8 @@ import signal
 import sys
 from pathlib import Path
 
+import pytest
+
 from tests.doubles.model import Asked, Model, Says, plain, terminal
 from tests.process.gateway import SRC, GatewayProcess, gateway
 from tests.process.looks import UNASKED
@@ -14,7 +16,7 @@ NOTE = "Note by Hermes"
 
 
 def held(model: Model) -> None:
-    """`wait` is answered when the test opens the gate; everything else at once."""
+    """Use a rule that answers `wait` when the test opens the gate, and everything else at once."""
 
     async def rule(asked: Asked) -> Says:
         if "wait" in asked.said:
@@ -26,14 +28,14 @@ def held(model: Model) -> None:
 
 
 async def begun(here: GatewayProcess, model: Model) -> "asyncio.Task[object]":
-    """A turn that waits for its model."""
+    """Start a turn that waits for its model."""
     asking = asyncio.create_task(_quietly(here))
     await model.reached("wait")
     return asking
 
 
 async def _quietly(here: GatewayProcess) -> object:
-    """The connection of a client may be cut when the gateway leaves."""
+    """Send a message and ignore a connection that is cut when the gateway stops."""
     try:
         return (await here.say("wait", key="k")).text
     except OSError:
@@ -86,6 +88,7 @@ async def test_c02_a_turn_that_ends_in_the_drain_leaves_no_mark_and_no_note(tmp_
         assert NOTE not in model.asked[-1].everything
 
 
+@pytest.mark.setting("gateway.drain_timeout_s")
 async def test_c03_at_the_end_of_the_drain_steps_are_kept_and_queued_work_is_not_touched(
     tmp_path: Path,
 ) -> None:
@@ -168,7 +171,7 @@ async def test_c06_a_wedged_turn_does_not_hold_up_a_restart(tmp_path: Path) -> N
         await here.start()
         asking = await begun(here, model)
         before = here.started_at()
-        assert "Restarting" in (await here.say("/restart", "other")).text
+        assert "restarting" in (await here.say("/restart", "other")).text
         await here.restarted(before)
         asking.cancel()
 
@@ -225,18 +228,25 @@ async def test_a_port_in_use_ends_the_start_with_the_key_and_the_fix(tmp_path: P
         assert "platforms.api.port" in here.output()
 
 
-async def test_settings_that_became_wrong_do_not_end_a_gateway_that_restarts(
+async def test_settings_that_become_wrong_in_the_drain_leave_the_old_ones_at_work(
     tmp_path: Path,
 ) -> None:
+    """The settings change after the check and before the new program reads them."""
     async with Model().up() as model, gateway(tmp_path, model) as here:
+        held(model)
         await here.start()
-        config = here.home / "config.yaml"
-        good = config.read_text(encoding="utf-8")
-        config.write_text(good.replace('"model"', '"modell"'), encoding="utf-8")
+        asking = await begun(here, model)
+        before, config = here.started_at(), here.home / "config.yaml"
         here.signal(signal.SIGUSR1)
-        await here.until(lambda: asyncio.to_thread(lambda: "modell" in here.output()))
+        await here.until_draining()
+        good = config.read_text(encoding="utf-8")
+        config.write_text(good.replace('"custom"', '"custm"'), encoding="utf-8")
+        model.open("wait")
+        assert await asking == "Here it is."
+        await here.until(lambda: asyncio.to_thread(lambda: "custm" in here.output()))
         config.write_text(good, encoding="utf-8")
         await here.until(lambda: _healthy(here))
+        assert here.started_at() == before, "the same program"
         assert (await here.say("hello")).text == "You said: hello"
 
 
@@ -255,7 +265,7 @@ async def test_sigusr2_tells_what_everybody_is_doing(tmp_path: Path) -> None:
 
 
 async def test_c01_a_stop_counts_when_nobody_reads_what_the_gateway_says(tmp_path: Path) -> None:
-    """Its terminal, or whoever watched it, is gone."""
+    """The terminal or pipe that the gateway writes to is closed."""
     async with Model().up() as model, gateway(tmp_path, model) as here:
         reader, writer = os.pipe()
         await here.start(out=os.fdopen(writer, "wb"))

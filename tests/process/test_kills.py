@@ -29,7 +29,7 @@ from tests.process.looks import NOTE, effect, effects, end_command, idle, raw, s
 KILLS = 150 if os.environ.get("HERMES_SOAK") else 10
 SESSIONS = ("a", "b", "c", "d")
 KILLS_IN_A_ROW = 2
-LIFE_S = 0.6  # a life is at most so long after it is ready
+LIFE_S = 0.6  # longest life after it is ready
 BOOT_S = 0.8
 RETRY = ("gateway_stopping", "draining")
 ORDER = re.compile(r"do ([a-d]-\d+)")
@@ -39,13 +39,13 @@ ORDER = re.compile(r"do ([a-d]-\d+)")
 class World:
     here: GatewayProcess
     chance: random.Random
-    texts: dict[str, bytes] = field(default_factory=dict)  # by key: the answer as it first came
+    texts: dict[str, bytes] = field(default_factory=dict)  # by key: the first answer
     open: dict[str, list[str]] = field(default_factory=lambda: {name: [] for name in SESSIONS})
     said: Counter[str] = field(default_factory=Counter)
     cuts: int = 0
 
     async def talk(self, session: str, *, once: bool = False) -> None:
-        """Until the connection is cut; or until everything is answered."""
+        """Send messages until the connection is cut or everything is answered."""
         while True:
             self.said[session] += 1
             self.open[session].append(f"{session}-{self.said[session]}")
@@ -59,7 +59,8 @@ class World:
                 return
 
     async def ask(self, session: str, key: str) -> bool:
-        """False when there was no answer; whether the message arrived is not known then."""
+        """Send one message. Return False without an answer; then it is unknown whether it
+        arrived."""
         try:
             body = await raw(self.here, f"do {key}", session, key=key)
         except httpx2.TransportError:
@@ -73,8 +74,8 @@ class World:
 
 
 def rule(model_chance: random.Random) -> Any:
-    """The model does each order once, by two commands and a look, and then tells how they went.
-    What it says depends on nothing but the request."""
+    """Return a rule: do each order once, with two commands and a check, and report the results. The
+    answer depends on the request only."""
 
     async def answer(asked: Asked) -> Says:
         await asyncio.sleep(model_chance.choice((0, 0, 0.02, 0.08)))
@@ -98,7 +99,7 @@ def _calls(key: str) -> tuple[Any, ...]:
 
 
 def _results(asked: Asked) -> dict[str, list[str]]:
-    """By order: what became of each of its effects."""
+    """Return the results of each order's effects."""
     commands: dict[str, str] = {}
     found: dict[str, list[str]] = {}
     for message in asked.messages:
@@ -112,7 +113,7 @@ def _results(asked: Asked) -> dict[str, list[str]]:
 
 
 async def lives(world: World, kills: int) -> None:
-    """Each begins, is talked to, and ends."""
+    """Run several lives of a gateway: start, talk, kill or stop."""
     here, chance, died = world.here, world.chance, 0
     while died < kills:
         await here.start(ready=False)
@@ -135,7 +136,7 @@ async def lives(world: World, kills: int) -> None:
 
 
 async def _when_up(world: World, session: str) -> None:
-    """A client that comes before the gateway listens tries again."""
+    """Retry a message until the gateway listens."""
     while world.here.child is not None and world.here.child.returncode is None:
         if await world.here.health():
             return await world.talk(session)
@@ -144,7 +145,7 @@ async def _when_up(world: World, session: str) -> None:
 
 
 def _kill_commands(here: GatewayProcess) -> None:
-    """As if the machine had lost its power, as far as that can be had."""
+    """Kill the gateway's commands, to simulate a power cut as far as possible."""
     for begun in here.home.glob("calls/*/begun"):
         if not (begun.parent / "status").exists():
             end_command(begun.parent)

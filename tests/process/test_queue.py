@@ -7,6 +7,8 @@ import sys
 from pathlib import Path
 from typing import Any
 
+import pytest
+
 from tests.doubles.model import Asked, Model, Says, plain, terminal
 from tests.process.gateway import Answered, GatewayProcess, gateway
 from tests.process.looks import (
@@ -30,7 +32,7 @@ COMMANDS = 230
 
 
 def held(model: Model) -> None:
-    """`wait` is answered when the test opens the gate; everything else is said back."""
+    """Use a rule that answers `wait` when the test opens the gate, and echoes everything else."""
 
     async def rule(asked: Asked) -> Says:
         if asked.said.endswith("wait"):
@@ -42,7 +44,8 @@ def held(model: Model) -> None:
 
 
 def working(model: Model) -> None:
-    """`work` runs a command that waits for its gate; its result is told, and all that was said."""
+    """Use a rule: `work` runs a command that waits for its gate; then tell its result and all
+    messages."""
 
     def rule(asked: Asked) -> Says:
         if not any("go-work" in result for result in _called(asked)):
@@ -60,7 +63,7 @@ def _called(asked: Asked) -> list[str]:
 async def queued(
     here: GatewayProcess, *texts: str, session: str = "main"
 ) -> "list[asyncio.Task[Answered | None]]":
-    """Said one behind the other by clients that wait for their answers."""
+    """Send messages in order, from clients that wait for their answers."""
     clients = []
     for count, text in enumerate(texts, start=1):
         clients.append(asyncio.create_task(tried(here, text, session, key=text)))
@@ -179,10 +182,11 @@ async def test_c61_a_steer_while_the_model_thinks_is_read_behind_what_it_then_sa
 
 
 async def _knows(here: GatewayProcess, text: str) -> bool:
-    """In the transcript or in the queue."""
+    """Return True if the text is in the transcript or in the queue."""
     return await _has_said(here, text) or (await session_row(here))["waiting"] == 1
 
 
+@pytest.mark.setting("gateway.busy")
 async def test_c61_in_steer_mode_a_message_joins_the_turn_that_runs(tmp_path: Path) -> None:
     async with Model().up() as model, gateway(tmp_path, model, **UNASKED) as here:
         working(model)
@@ -203,6 +207,7 @@ async def _has_said(here: GatewayProcess, text: str) -> bool:
     return text in await said(here)
 
 
+@pytest.mark.setting("gateway.busy")
 async def test_c61_in_interrupt_mode_a_message_stops_the_turn_and_its_command(
     tmp_path: Path,
 ) -> None:
@@ -241,7 +246,7 @@ LANE = "agent:main:api:dm:main"
 
 
 async def chat(here: GatewayProcess, text: str) -> "asyncio.subprocess.Process":
-    """`hermes chat -q` on the lane of the api's session."""
+    """Start `hermes chat -q` on the session of the API client."""
     return await asyncio.create_subprocess_exec(
         *(sys.executable, "-P", "-m", "hermes", "chat", "-q", text, "--session", LANE, "--json"),
         env=here.environ,
@@ -292,7 +297,7 @@ async def test_c62_a_gateway_leaves_a_chats_turn_alone_until_the_chat_dies(tmp_p
 
 
 async def test_c60_hundreds_of_commands_that_waited_are_all_obeyed(tmp_path: Path) -> None:
-    """Nobody runs them while their lane's owner lives and does nothing."""
+    """The owner of the session's lease is alive but does nothing, so the commands wait."""
     async with Model().up() as model, gateway(tmp_path, model, **UNASKED) as here:
         held(model)
         here.configure()
@@ -311,7 +316,7 @@ async def test_c60_hundreds_of_commands_that_waited_are_all_obeyed(tmp_path: Pat
 
 
 async def _all_wait(here: GatewayProcess, orders: "list[asyncio.Task[Answered | None]]") -> bool:
-    """Or the owner has been silent for so long that its lease is over."""
+    """Return True if all wait, or if the lease has expired because the owner was silent."""
     some_done = any(order.done() for order in orders)
     return some_done or (await session_row(here))["waiting"] == COMMANDS
 

@@ -1,4 +1,4 @@
-"""Secrets of a real gateway: they are in .env, in its memory and on the wire, and nowhere else."""
+"""Secrets of a real gateway are in .env, in its memory and on the wire, and nowhere else."""
 
 import asyncio
 from pathlib import Path
@@ -29,7 +29,7 @@ def leaked(raw: bytes) -> list[str]:
 
 
 def found_in(folder: Path) -> list[str]:
-    """The files with a secret in them, other than the one that is there for it."""
+    """Return the files that contain a secret, except for .env."""
     files = [path for path in folder.rglob("*") if path.is_file() and path.name != ".env"]
     assert len(files) > 5
     return [path.name for path in files if leaked(path.read_bytes())]
@@ -40,7 +40,7 @@ def command_lines() -> list[bytes]:
     for process in Path("/proc").glob("[0-9]*"):
         try:
             found.append((process / "cmdline").read_bytes())
-        except OSError:  # it has just ended
+        except OSError:  # the process has just ended
             continue
     return found
 
@@ -71,7 +71,7 @@ async def test_sec_01_and_sec_06_no_secret_is_in_a_file_or_on_a_command_line(
 async def test_sec_04_a_model_that_asks_for_secrets_in_every_way_sees_none(
     tmp_path: Path, sandbox: str
 ) -> None:
-    """Also where the owner wants no box and no questions: what is known is taken out on the way."""
+    """Even without a sandbox and without approvals, known secrets are redacted on the way out."""
     async with Model().up() as model, gateway(tmp_path, model) as here:
         keep(here)
         here.extra |= SECRETS
@@ -105,5 +105,5 @@ async def test_sec_04_a_model_that_asks_for_secrets_in_every_way_sees_none(
         assert leaked(answer.text.encode()) == []
         assert [name for asked in model.asked for name in leaked(asked.everything.encode())] == []
         await here.stop()
-    if sandbox == "auto":  # without a box a command may copy the file wherever it likes
+    if sandbox == "auto":  # without a sandbox a command may copy the file anywhere
         assert found_in(tmp_path) == []

@@ -1,4 +1,4 @@
-"""C50 to C52 and C55: what was on its way to a platform when the process was killed."""
+"""C50 to C52 and C55: messages in transit to a platform when the process was killed."""
 
 import asyncio
 from collections.abc import AsyncIterator
@@ -23,11 +23,11 @@ LONG = f"first {CHUNK}\n\nsecond {CHUNK}\n\nthird {CHUNK}"
 
 
 class StuckApi(BotApi):
-    """A Bot API from which, at some chats, no answer comes: after all is done, or before."""
+    """A Bot API that gives no answer for some chats, after doing the call or before."""
 
     def __init__(self) -> None:
         super().__init__()
-        self.after: set[str] = set()  # words of messages that are taken, and nobody hears of it
+        self.after: set[str] = set()  # words of messages that are accepted without an answer
         self.before: set[str] = set()
         self.stuck: list[str] = []
 
@@ -50,14 +50,14 @@ class Scene:
     here: GatewayProcess
     model: Model
     api: StuckApi
-    at_resume: list[str] = field(default_factory=list)  # what the chat showed then
+    at_resume: list[str] = field(default_factory=list)  # what the chat showed at that time
     sent: str = ""
 
 
 @pytest_asyncio.fixture(scope="module", loop_scope="module")
 async def scene(tmp_path_factory: pytest.TempPathFactory) -> AsyncIterator[Scene]:
-    """Three chats: an answer that arrived and one that waits behind it, half of a long one, and a
-    message of `hermes send`. Then one kill, and nobody writes any more."""
+    """Prepare three chats: one reply delivered and one queued behind it, half of a long reply, and
+    a message of `hermes send`. Then kill the gateway once."""
     folder = tmp_path_factory.mktemp("sending")
     async with StuckApi() as api, Model().up() as model, gateway(folder, model) as here:
         scene = Scene(here, model, api)
@@ -110,7 +110,7 @@ async def test_c51_what_only_waited_to_be_sent_comes_plainly_and_in_order(scene:
 
 
 async def test_c51_a_long_answer_goes_on_with_the_chunk_that_is_missing(scene: Scene) -> None:
-    """It was looked for, and it is not there; so it may have been lost, or be on its way."""
+    """The missing chunk was looked up and not found, so it may be lost or still on its way."""
     first, second, third = scene.api.texts(HALF)
     assert first.startswith("first")
     assert second.startswith(REPEAT)
@@ -130,7 +130,7 @@ async def test_c50_a_message_of_ours_goes_through_the_outbox_like_an_answer(scen
 
 
 async def test_c51_a_kill_while_looking_shows_no_second_answer(tmp_path: Path) -> None:
-    """What it leaves at worst is a copy that says of itself that it is one."""
+    """The worst case is a copy that is marked as one."""
     async with StuckApi() as api, Model().up() as model, gateway(tmp_path, model) as here:
         telegram = {"token": api.token, "api_base": api.url, "drafts": False, "poll_s": 1}
         here.configure(platforms={"telegram": {**telegram, "allowed_users": [DONE]}})

@@ -1,4 +1,4 @@
-"""No model call happens while nobody asked for one or scheduled one."""
+"""The gateway makes no model call unless a person or a schedule asked for one."""
 
 import asyncio
 from pathlib import Path

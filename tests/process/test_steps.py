@@ -1,4 +1,4 @@
-"""C20 to C28: what became of each step, after a kill at a moment that is known exactly."""
+"""C20 to C28: the state of each step after a kill at an exactly known moment."""
 
 import asyncio
 import contextlib
@@ -36,7 +36,7 @@ from tests.process.looks import (
 pytestmark = pytest.mark.asyncio(loop_scope="module")
 
 FIFO = "news"
-# Each session says its own name; these are the calls that the model then makes.
+# Each session sends its own name; the model then makes these calls.
 WORK: dict[str, tuple[tuple[str, Body], ...]] = {
     "finished": (terminal(effect("finished")),),
     "intended": (
@@ -63,7 +63,7 @@ class Scene:
 
 @pytest_asyncio.fixture(scope="module", loop_scope="module")
 async def scene(tmp_path_factory: pytest.TempPathFactory) -> AsyncIterator[Scene]:
-    """Six turns that stand at different points when the one kill comes."""
+    """Yield six turns that are at different points when the gateway is killed."""
     folder = tmp_path_factory.mktemp("steps")
     async with Model().up() as model, gateway(folder, model, **UNASKED) as here:
         model.rule = lambda asked: _rule(model, asked)
@@ -114,7 +114,7 @@ async def _begun_twice(here: GatewayProcess, call: Path) -> bool:
 
 
 async def _feed(here: GatewayProcess) -> None:
-    """Give the news to whoever reads the pipe now."""
+    """Write to the pipe for its current reader."""
 
     async def fed() -> bool:
         with contextlib.suppress(OSError):
@@ -215,7 +215,10 @@ async def test_c27_c28_a_webhooks_and_a_background_turn_go_on_like_a_chats(
         model.rule = lambda asked: _worked(model, asked)
         port = free_port()
         route = {"secret": "correct-horse", "signature": "plain", "prompt": "hook {body}"}
-        here.configure(platforms={"webhook": {"port": port, "routes": {"build": route}}})
+        here.configure(
+            platforms={"webhook": {"port": port, "routes": {"build": route}}},
+            approvals={"mode": "allow"},  # an event may not run a command by itself
+        )
         await here.start()
         assert await _event(port, b"pushed") == 202
         await here.say("/background job of mine", key="b")

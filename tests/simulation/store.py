@@ -13,23 +13,24 @@ import apsw
 from hermes.core.errors import HermesError, StoreBusy
 from hermes.core.store import Store
 from hermes.stores.audit_key import OPEN_KEY
-from hermes.stores.sqlite.audit import Chain, SqliteAudit
+from hermes.stores.sqlite.audit import SqliteAudit, SqliteChain
+from hermes.stores.sqlite.cursors import SqliteCursors
 from hermes.stores.sqlite.journal import SqliteJournal
 from hermes.stores.sqlite.library import SqliteLibrary
 from hermes.stores.sqlite.nodes import SqliteNodes
 from hermes.stores.sqlite.outbox import SqliteOutbox
-from hermes.stores.sqlite.reader import Reader
+from hermes.stores.sqlite.reader import SqliteReader
 from hermes.stores.sqlite.texts import SqliteTexts
 from hermes.stores.sqlite.trust import SqliteTrust
 from hermes.stores.sqlite.upkeep import SqliteUpkeep
-from hermes.stores.sqlite.writer import Writer
+from hermes.stores.sqlite.writer import SqliteWriter
 
 T = TypeVar("T")
 LEASE_S = 10.0
 SLOW_S = 0.02
 
 
-class InlineWriter(Writer):
+class InlineWriter(SqliteWriter):
     """Every piece of work is a commit of its own, at once, in the loop's thread."""
 
     def __init__(self, db: apsw.Connection) -> None:
@@ -49,7 +50,7 @@ class InlineWriter(Writer):
         self._db.close()
 
 
-class InlineReader(Reader):
+class InlineReader(SqliteReader):
     async def later(self, look: Callable[[apsw.Cursor], T]) -> T:
         return self.now(look)
 
@@ -117,11 +118,12 @@ def open_sim(path: Path, clock: Callable[[], float], door: Door) -> SimStore:
     writer = InlineWriter(db)
     reader = InlineReader(db, db, str(path))
     nodes = SqliteNodes(writer, reader, path.parent / "nodes", LEASE_S, clock, clock)
-    chain = Chain(OPEN_KEY)
+    chain = SqliteChain(OPEN_KEY)
     store = Store(
         journal=Faulty(SqliteJournal(writer, reader, nodes, clock, chain), door),
         nodes=Faulty(nodes, door),
         outbox=Faulty(SqliteOutbox(writer, reader, clock), door),
+        cursors=Faulty(SqliteCursors(writer, reader), door),
         library=SqliteLibrary(writer, reader, nodes),
         texts=Faulty(SqliteTexts(writer, reader), door),
         trust=Faulty(SqliteTrust(writer, reader, nodes.bell, clock, chain), door),

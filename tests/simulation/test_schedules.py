@@ -13,6 +13,7 @@ from pathlib import Path
 
 import pytest
 
+from hermes.core.ids import session_key
 from hermes.core.messages import Outcome
 from hermes.core.session import Idle
 from hermes.stores.sqlite import open_sqlite
@@ -20,8 +21,8 @@ from tests.simulation.virtual import VirtualLoop
 from tests.simulation.world import CHATS, Outside, Process, World, key_of, tool_calls
 from tests.unit.core.strict import faults, request_lines
 
-SCHEDULES = 20_000 if os.environ.get("HERMES_SOAK") else 1_000
-PARTS = 8
+SCHEDULES = 20_000 if os.environ.get("HERMES_SOAK") else 500
+PARTS = 40  # so that workers can share them evenly
 MESSAGES = 5
 LONGEST_S = 600
 LONG_S = 3 * 24 * 3600.0
@@ -128,7 +129,8 @@ async def at_rest(world: World, process: Process) -> bool:
     store = process.sim.store
     sessions = [await store.journal.load(key_of(chat)) for chat in range(CHATS)]
     still = all(isinstance(s.phase, Idle) and not s.waiting for s in sessions)
-    return still and len(world.outside.shown) >= len(await store.library.turns(limit=100))
+    turns = [await store.library.turns(limit=100, key=key_of(chat)) for chat in range(CHATS)]
+    return still and len(world.outside.shown) >= sum(map(len, turns))
 
 
 async def check(world: World) -> None:
@@ -153,6 +155,13 @@ async def check(world: World) -> None:
                 assert ran[(name, call)] <= 1, "C23: an effect ran twice"
                 unknown = results[call] is Outcome.UNKNOWN
                 assert unknown or ran[(name, call)] == 1, "a result without its effect"
+            if name == "delegate":
+                child = session_key("child", "dm", call)
+                states = [turn.state for turn in await store.library.turns(limit=10, key=child)]
+                assert len(states) <= 1, "C72: a part of the work was done twice"
+                if results[call] is not Outcome.UNKNOWN:  # it could not even be handed over
+                    ended = {Outcome.OK: "answered", Outcome.FAILED: "failed"}[results[call]]
+                    assert states == [ended], "C72: a result that no child gave"
     wanted = {world.inbound(n).text for n in range(1, MESSAGES + 1)}
     assert set(said) == wanted, "a message was lost or invented"
     assert set(said.values()) == {1}, "a message was taken twice"

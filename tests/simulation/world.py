@@ -7,22 +7,40 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TypeVar
 
+from hermes.agent.toolsets import StaticToolset
+from hermes.app.engine import Parts, serving
 from hermes.core.channel import Manifest
 from hermes.core.errors import ChannelDown, ProviderBusy
 from hermes.core.ids import MessageId, SessionKey, session_key
 from hermes.core.messages import Address, Effect, Inbound, Line, Media, Person, Reply
-from hermes.core.ports import Answer, Bench, RawCall, Request, Tool, ToolResult, ToolSpec
+from hermes.core.ports import (
+    Answer,
+    Deferred,
+    ModelRequest,
+    RawCall,
+    Tool,
+    ToolContext,
+    ToolResult,
+    ToolSpec,
+)
 from hermes.core.rules import ResumeRules
 from hermes.core.signals import Watch
 from hermes.core.transcript import spoken
-from hermes.engine import Parts, serving
 from hermes.gateway.service import Gateway
+from tests.doubles.children import child_message
 from tests.simulation.store import Door, SimStore, open_sim
 from tests.simulation.virtual import WHOSE, VirtualLoop
 
 T = TypeVar("T")
-CLASSES = {"look": Effect.READ, "tidy": Effect.IDEMPOTENT, "pay": Effect.EFFECT}
+CLASSES = {
+    "look": Effect.READ,
+    "tidy": Effect.IDEMPOTENT,
+    "pay": Effect.EFFECT,
+    "delegate": Effect.IDEMPOTENT,
+}
+TOOLS = ("look", "delegate", "delegate", "pay", "look", "tidy", "pay")
 CHATS = 3
+CHILD = "a part of the work"
 EPOCH_S = 1_800_000_000.0
 
 
@@ -49,7 +67,7 @@ class Model:
     async def aclose(self) -> None:
         return None
 
-    async def ask(self, request: Request, watch: Watch) -> Answer:
+    async def ask(self, request: ModelRequest, watch: Watch) -> Answer:
         """Deterministic in the conversation: asks for a few calls, then answers."""
         noted = sum(spoken(line).count("[Note by Hermes") for line in request.lines)
         self.outside.asked.append(noted)
@@ -58,17 +76,21 @@ class Model:
             raise ProviderBusy("too many requests")
         last = max(n for n, line in enumerate(request.lines) if line.role == "user")
         said = [line for line in request.lines[last:] if line.role == "assistant"]
-        wants = len(request.lines[last].text) % 3
+        child = request.lines[last].text == CHILD
+        wants = 0 if child else len(request.lines[last].text) % 3
         if len(said) < wants:
-            tools = ("look", "look", "pay", "tidy", "pay")[: 1 + (len(said) + wants * 2) % 5]
+            tools = TOOLS[: 1 + (len(said) + wants * 3) % 7]
             return Answer(calls=tuple(RawCall(tool, "{}") for tool in tools), finish="calls")
         return Answer(text=f"answer to {last}")
 
 
 def tool(outside: Outside, name: str) -> Tool:
-    async def run(bench: Bench) -> ToolResult:
+    async def run(context: ToolContext) -> ToolResult:
         await outside.pause(1.0)
-        outside.ran.append((name, bench.call.id))
+        outside.ran.append((name, context.call.id))
+        if name == "delegate":
+            await context.host.accept(child_message(context, CHILD))
+            return ToolResult(deferred=Deferred(waits_for="a child"))
         await outside.pause(1.0)
         return ToolResult(text=f"{name} ok")
 
@@ -77,6 +99,7 @@ def tool(outside: Outside, name: str) -> Tool:
         check=lambda _arguments: "",
         effect=lambda _arguments: CLASSES[name],
         run=run,
+        parallel=name == "delegate",
     )
 
 
@@ -142,7 +165,7 @@ class World:
         parts = Parts(
             store=sim.store,
             provider=Model(self.outside),
-            tools=[tool(self.outside, name) for name in CLASSES],
+            tools=StaticToolset([tool(self.outside, name) for name in CLASSES]),
             channels=[Wire(self.outside)],
             media=NoMedia(),
             resume=ResumeRules(attempts_max=10_000),

@@ -24,6 +24,20 @@ def twice(x):
 - two
 
 The end."""
+TAGS = """\
+Use the <title> tag inside <head>, or Vec<String> &amp; more.
+
+Roses are red,
+  violets are blue.
+
+7. seven
+8. eight
+
+| a | b |
+|---|---|
+| <i> | 2*3*4 |
+
+That is <all>."""
 SCRIPT = [
     {
         "match": "^once",
@@ -93,8 +107,37 @@ SCRIPT = [
             {"text": "It said: {result}"},
         ],
     },
+    {
+        "match": "^write (.*)",
+        "steps": [
+            {
+                "calls": [
+                    {
+                        "tool": "write_file",
+                        "arguments": {"path": "{1}", "content": "one\nTWO\nthree\n<b>four</b>\n"},
+                    }
+                ]
+            },
+            {"text": "It is written."},
+        ],
+    },
+    {
+        "match": "^patch (.*)",
+        "steps": [
+            {
+                "calls": [
+                    {
+                        "tool": "patch",
+                        "arguments": {"path": "{1}", "old_string": "two", "new_string": "2"},
+                    }
+                ]
+            },
+            {"text": "It is patched."},
+        ],
+    },
     {"match": "^stream", "steps": [{"text": f"{WORDS}\n\nThat is all.", "chunk_s": 0.15}]},
     {"match": "^markdown", "steps": [{"text": MARKDOWN, "chunk_s": 0.02}]},
+    {"match": "^tags", "steps": [{"text": TAGS, "chunk_s": 0.01}]},
     {"match": "^evil", "steps": [{"text": "be\x1b[2Jfore \x1b]0;title\x07after\x9b31m"}]},
     {"match": "^fail", "steps": [{"error": "denied", "text": "The key was refused."}]},
     {"match": "", "steps": [{"text": "You said: {last}"}]},

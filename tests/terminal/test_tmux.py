@@ -21,9 +21,10 @@ PATIENCE_S = 60.0
 class Tmux:
     """A server of its own, with one window of 80 columns."""
 
-    def __init__(self, program: Program) -> None:
+    def __init__(self, program: Program, *, in_bash: bool = False) -> None:
         self._socket = str(program.folder / "tmux")
-        words = " ".join(f"'{word}'" for word in program.command())
+        self.words = " ".join(f"'{word}'" for word in program.command())
+        words = "bash --norc --noprofile -i" if in_bash else self.words
         env = program.env() | {"TERM": "xterm-256color"}
         start = ["new-session", "-d", "-x", "80", "-y", "24", words]
         self._run(*start, env=env, cwd=program.folder)
@@ -51,6 +52,13 @@ class Tmux:
                 return seen
             time.sleep(0.1)
         raise AssertionError(f"{wanted!r} was not seen:\n{self.screen()}")
+
+    def until_last(self, wanted: str) -> None:
+        """Until the last row that has something begins with this."""
+        deadline = time.monotonic() + PATIENCE_S
+        while not self.screen().rstrip().split("\n")[-1].startswith(wanted):
+            assert time.monotonic() < deadline, self.screen()
+            time.sleep(0.1)
 
     def resize(self, columns: int) -> None:
         self._run("resize-window", "-x", str(columns), "-y", "24")
@@ -84,6 +92,36 @@ def test_inside_tmux_it_answers_in_colours_stops_and_leaves(tmux: Tmux) -> None:
     tmux.write("lines")
     tmux.keys("Enter")
     tmux.until("You said: two")
+
+
+def test_ctrl_z_suspends_and_fg_draws_the_window_again(tmp_path: Path) -> None:
+    tmux = Tmux(stage(tmp_path), in_bash=True)
+    try:
+        tmux.until("bash")
+        tmux.write("PS1='ready> '")
+        tmux.keys("Enter")
+        tmux.until_last("ready>")
+        tmux.write(tmux.words)
+        tmux.keys("Enter")
+        tmux.until("own engine")
+        tmux.write("half a line")
+        tmux.until(f"{MARK} half a line")
+        tmux.keys("C-z")
+        tmux.until("Stopped")
+        tmux.write("echo $((6*7)) from the shell")
+        tmux.keys("Enter")
+        tmux.until("42 from the shell")
+        tmux.resize(60)
+        tmux.write("fg")
+        tmux.keys("Enter")
+        tmux.until(f"{MARK} half a line")
+        tmux.write(" more")
+        tmux.keys("Enter")
+        tmux.until("You said: half a line more")
+        tmux.keys("C-d")
+        tmux.until_last("ready>")
+    finally:
+        tmux.close()
 
 
 def test_inside_tmux_the_window_may_change_its_width(tmux: Tmux) -> None:

@@ -53,7 +53,7 @@ def test_killed_in_mid_turn_the_next_window_shows_it_and_it_ends_once(tmp_path: 
         again = seen.until("It is over.")
         assert f"{MARK} held" in again
         assert "I note it." in again
-        assert "Going on with the turn" in again
+        assert "Resuming the interrupted turn" in again
         assert seen.settle().count("It is over.") == 1
     assert (tmp_path / "notes").read_text(encoding="utf-8") == "noted\n"
 
@@ -65,7 +65,7 @@ def test_left_in_mid_turn_it_is_put_aside_and_goes_on(tmp_path: Path) -> None:
         seen.until("is noted")
         seen.type("\x04")
         assert seen.ended() == 0
-        assert "The turn is put aside" in seen.text
+        assert "The turn is paused" in seen.text
         assert "hermes --session work" in seen.text
     with window(program, "-c") as seen:
         let_go(tmp_path)
@@ -82,7 +82,7 @@ def test_a_gateway_that_runs_is_used_and_works_on_when_the_window_closes(tmp_pat
             seen.until("is noted")
             seen.type("\x04")
             assert seen.ended() == 0
-            assert "The turn goes on in the gateway." in seen.text
+            assert "The turn continues in the gateway." in seen.text
         with beside(program) as seen:
             let_go(tmp_path)
             assert f"{MARK} held" in seen.until("It is over.")
@@ -96,7 +96,7 @@ def test_a_gateway_that_is_killed_and_comes_back_in_mid_turn_ends_it_once(tmp_pa
         seen.until("is noted")
         first.send_signal(signal.SIGKILL)
         first.wait()
-        seen.until("The gateway is gone.")
+        seen.until("The gateway stopped.")
         seen.type("said meanwhile\r")
         seen.until("sending said meanwhile")
         (program.home / "gateway.sock").unlink(missing_ok=True)
@@ -113,7 +113,7 @@ def test_one_key_approves_and_one_key_denies(tmp_path: Path) -> None:
     with window(stage(tmp_path)) as seen:
         said(seen, "ask")
         card = seen.until("Esc to write instead")
-        assert "May I use terminal?" in card
+        assert "Run this command?" in card
         assert "rm -rf gone" in card
         assert "1 approval waiting" in seen.until("1 approval waiting")
         time.sleep(1.0)  # a key that is on its way when it comes up does not count
@@ -137,7 +137,7 @@ def test_a_question_that_has_no_room_is_read_in_full_above_its_keys(tmp_path: Pa
         seen.until("read it above")
         seen.settle()
         assert "rm -rf gone" in seen.text
-        assert "why I ask: rm is not known to be harmless" in seen.text
+        assert "Why: `rm` is not on the list of safe commands" in seen.text
         assert "Esc to write instead" in seen.screen
         time.sleep(0.6)
         seen.type("n")
@@ -149,7 +149,7 @@ def test_a_question_that_comes_while_a_line_is_written_takes_no_letter_of_it(
 ) -> None:
     with window(stage(tmp_path)) as seen:
         said(seen, "ask")
-        seen.until("May I use terminal?")
+        seen.until("Run this command?")
         seen.type("yes, why")
         seen.until("yes, why")
         seen.until("Send or clear your line first")
@@ -220,7 +220,7 @@ def test_plain_mode_says_each_thing_once_and_draws_nothing(tmp_path: Path) -> No
         seen.type("stream\n")
         seen.until("Hermes: That is all.")
         seen.type("ask\n")
-        seen.until("Type y for Approve, n for Deny")
+        seen.until("Type y for “Yes”, s for “Yes, for this session”, a for “Always”, n for “No”")
         time.sleep(1.0)
         seen.type("n\n")
         seen.until("Denied: terminal  rm -rf gone")

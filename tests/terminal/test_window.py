@@ -30,7 +30,7 @@ def test_nothing_is_pushed_out_of_a_window_that_is_not_full(tmp_path: Path) -> N
             said(seen, text)
             seen.settle()
         assert "This is Hermes" in seen.screen.split("\n")[0]
-        assert "May I use terminal?" in seen.screen
+        assert "Run this command?" in seen.screen
 
 
 def test_markdown_is_drawn_and_code_is_coloured(tmp_path: Path) -> None:
@@ -42,10 +42,43 @@ def test_markdown_is_drawn_and_code_is_coloured(tmp_path: Path) -> None:
         assert "**" not in text
         assert "```" not in text
         assert "# Title" not in text
-        assert "• one" in text
+        assert "- one" in text
         row = next(n for n, line in enumerate(text.split("\n")) if line.startswith("def twice"))
         colours = {cell.fg for cell in seen.cells[row][:13]}
         assert len(colours) > 1
+
+
+def test_what_looks_like_a_tag_is_shown_and_lines_stay_lines(tmp_path: Path) -> None:
+    shown = (
+        "Use the <title> tag inside <head>, or Vec<String> &amp; more.",
+        "Roses are red,\n  violets are blue.",
+        "7. seven\n8. eight",
+        "2*3*4",
+        "That is <all>.",
+    )
+    program = stage(tmp_path)
+    with window(program) as seen:
+        said(seen, "tags please")
+        seen.until("That is <all>.")
+        seen.settle()
+        for text in (*shown, "<i>"):
+            assert text in seen.text
+    plain = Emulator(program.command("--plain"), program.env(), tmp_path)
+    try:
+        plain.until("you>")
+        plain.type("tags again\n")
+        plain.until("That is <all>.")
+        for text in shown:
+            assert text in plain.text
+    finally:
+        plain.close()
+    quick = Emulator(program.command("chat", "-q", "tags"), program.env(), tmp_path)
+    try:
+        assert quick.ended() == 0
+        for text in shown:
+            assert text in quick.text
+    finally:
+        quick.close()
 
 
 def test_a_line_may_have_several_lines(tmp_path: Path) -> None:
@@ -219,3 +252,37 @@ def test_a_pipe_gets_no_window(tmp_path: Path) -> None:
 def _bar(screen: str) -> int:
     rows = screen.split("\n")
     return next(n for n in range(len(rows) - 1, -1, -1) if rows[n].startswith(" main"))
+
+
+def test_a_file_that_is_written_or_patched_shows_its_change_in_colours(tmp_path: Path) -> None:
+    (tmp_path / "notes.txt").write_text("one\ntwo\nthree\n", encoding="utf-8")
+    with window(stage(tmp_path), rows=40) as seen:
+        said(seen, "patch notes.txt")
+        shown = seen.until("It is patched.")
+        assert re.search(r"✓ patch notes.txt  \+1 -1", shown)
+        assert "  -two\n  +2\n   three" in shown
+        said(seen, "write notes.txt")
+        shown = seen.until("It is written.")
+        assert re.search(r"✓ write_file notes.txt  \+2 -1", shown)
+        seen.settle()
+        rows = seen.screen.split("\n")
+        colours = {seen.cells[rows.index(text)][3].fg for text in ("  -2", "  +TWO", "   one")}
+        assert len(colours) == 3
+        seen.type("\x0f")
+        panel = seen.until("^O folds it", on_screen=True)
+        assert "$ " not in panel
+        assert "  +<b>four</b>" in panel[panel.index("write_file: ok") :]
+    with window(stage(tmp_path), rows=40) as seen:  # without the events, from the messages
+        assert "  -two\n  +2" in seen.until("It is written.")
+
+
+def test_a_card_about_a_file_shows_what_would_change(tmp_path: Path) -> None:
+    (tmp_path / ".env").write_text("one\ntwo\nthree\n", encoding="utf-8")
+    with window(stage(tmp_path), columns=160, rows=40) as seen:
+        said(seen, "write .env")
+        card = seen.until("Esc to write instead")
+        assert "/.env: 2 lines added, 1 removed" in card
+        assert "│ -two\n│ +TWO\n│  three\n│ +<b>four</b>" in card
+        rows = seen.screen.split("\n")
+        colours = {seen.cells[rows.index(text)][1].fg for text in ("│ -two", "│ +TWO", "│  three")}
+        assert len(colours) == 3

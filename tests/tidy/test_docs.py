@@ -10,8 +10,9 @@ import msgspec
 
 from hermes.commands.chat import chat_commands
 from hermes.core.events import Event
+from hermes.ports.terminal import Terminal
+from hermes.terminals.workspace import LocalWorkspace
 from hermes.tools.defaults import default_tools
-from hermes.views.terminal import Terminal
 
 ROOT = Path(__file__).parents[2]
 DOCS = ROOT / "docs"
@@ -60,7 +61,8 @@ def test_every_event_is_documented() -> None:
 
 def test_every_tool_is_documented(tmp_path: Path) -> None:
     tools = text_of("TOOLS.md")
-    made = default_tools(_NoTerminal(), workdir=str(tmp_path), home=str(tmp_path))
+    here = LocalWorkspace(_NoTerminal(), workdir=str(tmp_path), home=str(tmp_path))
+    made = default_tools(here)
     assert [tool.spec.name for tool in made if f"`{tool.spec.name}`" not in tools] == []
 
 

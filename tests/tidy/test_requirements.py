@@ -31,7 +31,7 @@ def declared(*extras: str) -> set[str]:
     optional = project["optional-dependencies"]
     needs = project["dependencies"] + [need for extra in extras for need in optional[extra]]
     names = (re.split(r"[\[<>=;~ ]", need)[0] for need in needs)
-    return {re.sub(r"[-_.]+", "-", name).lower() for name in names} - {"hermes"}
+    return {re.sub(r"[-_.]+", "-", name).lower() for name in names} - {"hermes-durable"}
 
 
 def imported() -> set[str]:
@@ -77,7 +77,7 @@ def test_every_declared_dependency_is_locked(name: str, extras: tuple[str, ...])
 
 
 def test_nothing_is_installed_that_the_program_does_not_import() -> None:
-    needs = declared("postgres", "telegram", "honcho", "prices", "pictures")
+    needs = declared("postgres", "telegram", "honcho", "prices", "pictures", "websocket")
     named = {need: IMPORTED_AS.get(need, need.replace("-", "_")) for need in needs}
     found = imported()
     assert {need for need, name in named.items() if name not in found} == set()

@@ -18,27 +18,13 @@ ROOT = Path(__file__).parents[2]
 FOLDERS = ("src", "setup", "tests")
 
 LINES_PER_FILE, LINES_PER_FUNCTION, PARAMETERS, METHODS = 400, 60, 7, 20
-BUDGETS = {("core", "agent", "gateway"): 7_200}
+BUDGETS = {"core": 5_300, "agent": 1_200, "gateway": 3_350}
 # Files that are longer than the limit, and how long they may be at most.
 RATCHET: dict[str, int] = {}
 
 LAZY_IMPORTS_IN = {
     "src/hermes/__main__.py",
-    "src/hermes/app.py",
-    "src/hermes/engine.py",
-    "src/hermes/models.py",
-    "src/hermes/equipment.py",
-    "src/hermes/platforms.py",
-    "src/hermes/costs.py",
-    "src/hermes/cli/command.py",
-    "src/hermes/cli/grammar.py",
-    "src/hermes/cli/loaders.py",
-    "src/hermes/cli/main.py",
-    "src/hermes/skills/fetch.py",
-    "src/hermes/providers/build.py",
-    "src/hermes/tools/first_use.py",
-    "src/hermes/tools/shell_syntax.py",
-    "src/hermes/views/rare.py",
+    "src/hermes/app/platforms.py",
 }
 CATCHES_EVERYTHING = {"src/hermes/gateway/supervise.py"}
 REFLECTS_ON_FOREIGN_OBJECTS: set[str] = set()
@@ -224,11 +210,10 @@ def test_classes_fit() -> None:
 
 
 def test_the_engine_stays_small() -> None:
-    for packages, most in BUDGETS.items():
-        folders = tuple(f"src/hermes/{package}/" for package in packages)
-        engine = (text for name, text in texts().items() if name.startswith(folders))
-        lines = sum(map(lines_of, engine))
-        assert lines <= most, f"{' + '.join(packages)}: {lines} lines"
+    for package, most in BUDGETS.items():
+        folder = f"src/hermes/{package}/"
+        lines = sum(lines_of(text) for name, text in texts().items() if name.startswith(folder))
+        assert lines <= most, f"{package}: {lines} lines"
 
 
 @rule
@@ -241,6 +226,35 @@ def imports_inside(source: Source) -> Iterator[str]:
 
 def test_imports_stand_at_the_top() -> None:
     assert findings()[imports_inside] == []
+
+
+@rule
+def lazy_modules_without_types(source: Source) -> Iterator[str]:
+    """`name = LazyModule("a.b")` stands beside `if TYPE_CHECKING:` with an import of the same."""
+    for node in source.nodes if source.is_ours else ():
+        if not (isinstance(node, ast.If) and ast.unparse(node.test) == "TYPE_CHECKING"):
+            continue
+        typed = {
+            each.asname or each.name: f"{one.module}.{each.name}"
+            if isinstance(one, ast.ImportFrom)
+            else each.name
+            for one in node.body
+            if isinstance(one, ast.Import | ast.ImportFrom)
+            for each in one.names
+        }
+        for one in node.orelse:
+            match one:
+                case ast.Assign(
+                    targets=[ast.Name(id=name)],
+                    value=ast.Call(func=ast.Name(id="LazyModule"), args=[ast.Constant(value)]),
+                ) if typed.get(name) == value:
+                    continue
+                case _:
+                    yield f"{source.name}:{one.lineno}"
+
+
+def test_a_lazy_module_is_the_one_that_type_checkers_see() -> None:
+    assert findings()[lazy_modules_without_types] == []
 
 
 def is_broad(caught: ast.expr | None) -> bool:
@@ -283,6 +297,17 @@ def vague_names(source: Source) -> Iterator[str]:
     named = [(one.name, BANNED_CLASS) for one in source.classes()]
     named += [(Path(source.name).stem, BANNED_MODULE)]
     return (f"{source.name}: {name}" for name, banned in named if banned.search(name))
+
+
+def test_a_public_class_name_means_one_thing() -> None:
+    places: dict[str, list[str]] = {}
+    for path in sorted((ROOT / "src/hermes").rglob("*.py")):
+        if "builtin" in path.parts:
+            continue
+        for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+            if isinstance(node, ast.ClassDef) and not node.name.startswith("_"):
+                places.setdefault(node.name, []).append(f"{path.relative_to(ROOT)}:{node.lineno}")
+    assert {name: found for name, found in places.items() if len(found) > 1} == {}
 
 
 def test_names_say_what_a_thing_is() -> None:
@@ -331,3 +356,17 @@ def mocks(source: Source) -> Iterator[str]:
 def test_tests_use_no_mocks() -> None:
     faking = findings()[mocks]
     assert faking == [], "doubles ship with the package; only environment variables are patched"
+
+
+def test_every_hint_about_an_extra_comes_from_one_place() -> None:
+    """The package called hermes is another project's, and each copy is added to in its own way."""
+    theirs = re.compile(r"(?<![\w-])hermes\[(?!')|install '?hermes(?![\w-])")
+    asks = re.compile(r"\b(pip|pipx|uv tool) (install|inject)\b")
+    found = []
+    for name, text in tracked():
+        if name == "tests/tidy/test_tidy.py":
+            continue
+        found += [f"{name}: {each[0]}" for each in theirs.finditer(text)]
+        if name.startswith("src/") and name != "src/hermes/installed.py":
+            found += [f"{name}: {each[0]}" for each in asks.finditer(text)]
+    assert found == []

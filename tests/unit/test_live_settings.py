@@ -70,3 +70,17 @@ def test_settings_that_came_from_elsewhere_stay_until_a_file_changes(tmp_path: P
     live = LiveSettings(tmp_path, made, environ={}, clock=clock)
     clock.now += LOOK_S
     assert live() is made
+
+
+def test_a_file_that_is_deleted_is_told_of_once(
+    tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    put(tmp_path / "config.yaml", "gateway: {busy: steer}\n")
+    clock = Clock()
+    live = LiveSettings(tmp_path, load(tmp_path, {}), environ={}, clock=clock)
+    (tmp_path / "config.yaml").unlink()
+    for _ in range(3):
+        clock.now += LOOK_S
+        assert live().gateway.busy == "queue"
+    told = [each.message for each in caplog.records if "config.yaml is missing" in each.message]
+    assert len(told) == 1

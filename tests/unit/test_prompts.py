@@ -4,26 +4,33 @@ from pathlib import Path
 
 import pytest
 
+from hermes.app.prompts import Prompts, PromptSetting
 from hermes.core.errors import Misconfigured
+from hermes.core.facts import SessionFacts
 from hermes.core.ids import SessionId, TurnId, session_key
 from hermes.core.messages import Address
 from hermes.core.ports import PromptPart
 from hermes.core.session import Running, Session, Turn
-from hermes.prompts import Prompts, Setting
+from hermes.ports.terminal import Terminal
 from hermes.settings import Settings
 from hermes.settings.shape import AgentSection
+from hermes.terminals.workspace import LocalWorkspace
 
 HINTS = {"local": "In a terminal.", "telegram": "On a phone."}
+
+
+class NoTerminal(Terminal):
+    """Never used: a prompt runs no command."""
 
 
 def prompts(tmp_path: Path, **agent: object) -> Prompts:
     for name in ("hermes", "work"):
         (tmp_path / name).mkdir(exist_ok=True)
+    here = LocalWorkspace(NoTerminal(), workdir=str(tmp_path / "work"), home=str(tmp_path))
     return Prompts(
         home=tmp_path / "hermes",
-        user_home=tmp_path,
+        workspace=here,
         settings=Settings(agent=AgentSection(**agent)),  # type: ignore[arg-type]
-        workdir=str(tmp_path / "work"),
         hints=HINTS,
         given=lambda owners: (PromptPart("memory", "The cat is called Tom."),) if owners else (),
         clock=lambda: 1_800_000_000.0,
@@ -31,7 +38,9 @@ def prompts(tmp_path: Path, **agent: object) -> Prompts:
 
 
 def session(**facts: str) -> Session:
-    return Session(key=session_key("telegram", "dm", "1"), id=SessionId("s"), facts=facts)
+    return Session(
+        key=session_key("telegram", "dm", "1"), id=SessionId("s"), facts=SessionFacts(**facts)
+    )
 
 
 async def test_a_prompt_is_read_when_the_conversation_begins(tmp_path: Path) -> None:
@@ -77,7 +86,7 @@ async def test_the_chat_that_is_answered_says_what_can_be_shown(tmp_path: Path) 
 
 
 def test_an_unknown_platform_has_no_hints(tmp_path: Path) -> None:
-    parts, _labels = prompts(tmp_path).parts(Setting(platform="fax", workdir="/"))
+    parts, _labels, _sources = prompts(tmp_path).parts(PromptSetting(platform="fax", workdir="/"))
     assert [part.name for part in parts] == ["identity", "work", "memory", "conversation"]
 
 

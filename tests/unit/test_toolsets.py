@@ -4,7 +4,7 @@ import pytest
 
 from hermes.settings.check import Checker
 from hermes.settings.shape import ToolsOn, ToolsSection
-from hermes.settings.toolsets import OTHER, TOOLSETS, offered, toolset_of
+from hermes.settings.toolsets import OTHER, TOOLSETS, offered, refusal, toolset_of
 
 TOOLS = ToolsSection(
     disabled=("web", "patch"), platforms={"telegram": ToolsOn(disabled=("terminal", "browser"))}
@@ -30,6 +30,31 @@ def test_a_tool_is_offered_unless_it_or_its_set_is_off(
 ) -> None:
     assert offered(TOOLS, tool, platform) is is_offered
     assert offered(ToolsSection(), tool, platform)
+
+
+@pytest.mark.parametrize(
+    ("tool", "platforms", "fix"),
+    [
+        ("patch", {"local"}, "hermes tools enable patch"),
+        ("web_search", {"telegram"}, "hermes tools enable web"),
+        ("process", {"telegram"}, "hermes tools enable terminal --platform telegram"),
+        ("process", {"api", "telegram"}, "hermes tools enable terminal --platform telegram"),
+    ],
+)
+def test_a_tool_that_is_off_names_the_command_that_switches_it_on(
+    tool: str, platforms: set[str], fix: str
+) -> None:
+    said = refusal(TOOLS, tool, platforms)
+    assert said.startswith(f"The tool “{tool}” is switched off here.")
+    assert said.endswith(f": {fix}")
+    assert refusal(TOOLS, "todo", platforms) == ""
+
+
+def test_what_was_not_handed_on_is_refused_and_what_is_off_stays_off() -> None:
+    assert refusal(ToolsSection(), "terminal", {"api"}, ()) == ""
+    assert refusal(ToolsSection(), "process", {"api"}, ("terminal", "todo")) == ""
+    assert "was not given to you" in refusal(ToolsSection(), "memory", {"api"}, ("terminal",))
+    assert "switched off" in refusal(TOOLS, "patch", {"api"}, ("patch",))
 
 
 def test_every_tool_is_in_one_set() -> None:

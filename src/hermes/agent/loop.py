@@ -4,10 +4,12 @@ from collections.abc import Awaitable, Callable, Mapping, Sequence
 
 from msgspec import Struct
 
-from hermes.agent.permit import Permit
+from hermes.agent.offer import ToolOffer
+from hermes.agent.permit import SHARES, Permit, gone
 from hermes.agent.prompt import Prompt
 from hermes.agent.question import CHANGED, Asker
 from hermes.core.channel import Considered
+from hermes.core.draft import in_place_of_draft
 from hermes.core.errors import (
     ContextOverflow,
     HermesError,
@@ -24,23 +26,24 @@ from hermes.core.events import (
     TurnEnded,
 )
 from hermes.core.ids import ReplyId
-from hermes.core.messages import Call, Line, Media, Outcome, Reply, Spent, sound
+from hermes.core.messages import Call, Line, Media, Outcome, Reply, Spent, TurnOptions, sound
+from hermes.core.policy import PRIVATE, UNTRUSTED
 from hermes.core.ports import (
     Answer,
-    Bench,
     Compactor,
+    ModelRequest,
     Provider,
-    RawCall,
-    Request,
-    Tool,
+    ToolContext,
     ToolResult,
+    Toolset,
     ToolSpec,
 )
-from hermes.core.session import Session, Turn, call_id
+from hermes.core.session import Session, Turn
 from hermes.core.signals import Glimpse, Watch
-from hermes.core.step import Compact
-from hermes.core.store import MediaShelf, Texts
+from hermes.core.steps import Compact
+from hermes.core.store import MediaStore, TextStore
 from hermes.core.transcript import LOST
+from hermes.views.call_line import compact
 
 RESULT_CHARS_MAX = 200_000  # tools bound their own output; this bounds a tool that does not
 IMAGES_MAX = 20
@@ -53,32 +56,29 @@ FILTERED = "The provider withheld this answer by its content filter."
 class Agent(Struct, frozen=True, kw_only=True):
     provider: Provider
     chosen: Callable[[str], Provider]  # the model that a session was told to use
-    repaired: Callable[[RawCall, Mapping[str, ToolSpec]], tuple[str, str, str]]
-    tools: Mapping[str, Tool]
+    tools: Toolset
+    offer: ToolOffer
     compose: Callable[[Session, bool], Awaitable[Prompt]]  # what a new conversation is told first
-    texts: Texts
+    texts: TextStore
     small: Callable[[], Provider]  # for small things
     window: Callable[[Session], int]  # what the session's model can read; 0: unknown
     compactor: Callable[[], Compactor]
-    media: MediaShelf
+    media: MediaStore
     permit: Permit
     asker: Asker
     clock: Callable[[], float]
-
-    def specs(self, turn: Turn) -> tuple[ToolSpec, ...]:
-        every = turn.origin != "review"
-        return tuple(tool.spec for tool in self.tools.values() if every or tool.reviews)
 
     async def ask(
         self, session: Session, turn: Turn, lines: Sequence[Line], watch: Watch
     ) -> tuple[Event, ...]:
         """The model's answer, or the end of a turn whose model cannot be asked. `lines` are as a
         request needs them."""
-        system = await self.texts.text(session.facts.get("prompt", ""))
-        request = Request(
+        system = await self.texts.text(session.facts.prompt)
+        specs = await self.offer.kept(session, turn)
+        request = ModelRequest(
             system=(await self.composed(session)).text if system is None else system,
             lines=tuple(lines),
-            tools=self.specs(turn),
+            tools=specs,
             blobs=await _blobs(self.media, lines),
         )
         try:
@@ -90,17 +90,19 @@ class Agent(Struct, frozen=True, kw_only=True):
             return (self._failed(session, turn, failure),)
         except (ProviderFailed, Misconfigured) as failure:
             return (self._failed(session, turn, failure),)
-        return (self._answered(turn, answer, provider.name),)
+        calls = self.offer.calls(session, turn, answer.calls, specs)
+        return (self._answered(turn, answer, provider.name, calls),)
 
     async def composed(self, session: Session) -> Prompt:
         """With what is the owner's, where nobody else reads along."""
         return await self.compose(session, self.permit.is_owners(session))
 
-    async def keep(self, prompt: Prompt) -> PromptMade:
-        """The conversation's prompt: the same bytes from now on, whatever becomes of the files that
-        it was made of. Raises StoreFailed."""
+    async def keep(self, prompt: Prompt, tools: tuple[ToolSpec, ...] | None) -> PromptMade:
+        """The conversation's prompt and its list of tools: the same bytes from now on, whatever
+        becomes of the files and servers that they were made of. Raises StoreFailed."""
         digest = await self.texts.keep(sound(prompt.text))
-        return PromptMade(digest, self.clock(), prompt.labels)
+        kept = await self.offer.keep(tools) if tools is not None else ""
+        return PromptMade(digest, self.clock(), prompt.labels, prompt.sources, kept)
 
     async def compact(
         self, step: Compact, session: Session, lines: Sequence[Line], watch: Watch
@@ -120,44 +122,51 @@ class Agent(Struct, frozen=True, kw_only=True):
 
     async def consider(self, purpose: str, task: str, text: str) -> Considered:
         """One small question without tools. Raises a ProviderFailed."""
-        request = Request(system=task, lines=(Line(role="user", text=text),))
+        request = ModelRequest(system=task, lines=(Line(role="user", text=text),))
         return await self._considered(self.small(), purpose, request)
 
-    async def run(self, bench: Bench) -> tuple[Event, ...]:
+    async def run(self, context: ToolContext) -> tuple[Event, ...]:
         """Make the call. Whatever goes wrong in a tool becomes a result that the model reads."""
-        tool = self.tools[bench.call.tool]
-        if bench.approved and bench.approved != await self.asker.digest(bench.call, bench.facts):
-            return (self._ended(bench, ToolResult(text=CHANGED, outcome=Outcome.DENIED)),)
+        tool = self.tools.find(context.call.tool)
+        if tool is None or context.refused:
+            why = context.refused or gone(context.call.tool)
+            return (self._ended(context, ToolResult(text=why, outcome=Outcome.DENIED)),)
+        if context.approved and context.approved != await self.asker.digest(
+            context.call, context.facts
+        ):
+            return (self._ended(context, ToolResult(text=CHANGED, outcome=Outcome.DENIED)),)
         try:
-            result = await tool.run(bench)
+            result = await tool.run(context)
         except ToolFailed as failure:
             result = ToolResult(text=str(failure), outcome=Outcome.FAILED)
-        return (self._ended(bench, result),)
+        return (self._ended(context, result),)
 
-    async def seek(self, bench: Bench) -> tuple[Event, ...]:
+    async def recover(self, context: ToolContext) -> tuple[Event, ...]:
         """Look for the outcome of a call whose process is gone (C24), else say unknown (C23)."""
-        seek = self.tools[bench.call.tool].seek
+        tool = self.tools.find(context.call.tool)
+        recover = tool.recover if tool is not None else None
         try:
-            result = await seek(bench) if seek is not None else None
+            result = await recover(context) if recover is not None else None
         except ToolFailed as failure:
             result = ToolResult(text=f"{LOST} ({failure})", outcome=Outcome.UNKNOWN)
-        return (self._ended(bench, result or ToolResult(text=LOST, outcome=Outcome.UNKNOWN)),)
+        result = result or ToolResult(text=LOST, outcome=Outcome.UNKNOWN)
+        return (self._ended(context, result),)
 
-    def broke(self, bench: Bench, error: Exception) -> tuple[Event, ...]:
+    def broke(self, context: ToolContext, error: Exception) -> tuple[Event, ...]:
         """The tool itself is at fault. Nobody can say how far it came."""
         text = f"The tool broke ({type(error).__name__}: {error}). {LOST}"
-        return (self._ended(bench, ToolResult(text=text, outcome=Outcome.UNKNOWN)),)
+        return (self._ended(context, ToolResult(text=text, outcome=Outcome.UNKNOWN)),)
 
     def gave_up(self, session: Session, turn: Turn, error: Exception) -> tuple[Event, ...]:
         """Asking the model failed in a way that nobody foresaw."""
         failure = ProviderFailed(f"{type(error).__name__}: {error}.")
         return (self._failed(session, turn, failure),)
 
-    async def stop(self, bench: Bench) -> None:
+    async def stop(self, context: ToolContext) -> None:
         """A person stopped the turn: what runs detached for it ends too."""
-        tool = self.tools.get(bench.call.tool)
+        tool = self.tools.find(context.call.tool)
         if tool is not None and tool.stop is not None:
-            await tool.stop(bench)
+            await tool.stop(context)
 
     async def describe(self, media: Media) -> Considered | None:
         """An image in a few words; nothing when it or the model is not to be had."""
@@ -165,13 +174,15 @@ class Agent(Struct, frozen=True, kw_only=True):
         if content is None:
             return None
         lines = (Line(role="user", text=DESCRIBE, media=(media,)),)
-        request = Request(system="", lines=lines, blobs={media.digest: content})
+        request = ModelRequest(system="", lines=lines, blobs={media.digest: content})
         try:
             return await self._considered(self.provider, "vision", request)
         except ProviderFailed:
             return None
 
-    async def _considered(self, provider: Provider, purpose: str, request: Request) -> Considered:
+    async def _considered(
+        self, provider: Provider, purpose: str, request: ModelRequest
+    ) -> Considered:
         answer = await provider.ask(request, _unwatched)
         model = answer.model or provider.name
         spent = Spent(purpose=purpose, model=model, usage=answer.usage)
@@ -183,11 +194,13 @@ class Agent(Struct, frozen=True, kw_only=True):
         return tried.overflows < OVERFLOWS_MAX and self.clock() >= tried.not_before
 
     def _provider(self, session: Session) -> Provider:
-        name = session.facts.get("model", "")
+        options = session.turn.options if session.turn is not None else TurnOptions()
+        name = options.model or session.facts.model
         return self.chosen(name) if name else self.provider
 
-    def _answered(self, turn: Turn, answer: Answer, model: str) -> ModelAnswered:
-        calls = tuple(self._call(turn, n, raw) for n, raw in enumerate(answer.calls, start=1))
+    def _answered(
+        self, turn: Turn, answer: Answer, model: str, calls: tuple[Call, ...]
+    ) -> ModelAnswered:
         text = sound(answer.text)
         if answer.finish == "length" and not calls:
             text += CUT
@@ -203,14 +216,6 @@ class Agent(Struct, frozen=True, kw_only=True):
             model=answer.model or model,
         )
 
-    def _call(self, turn: Turn, n: int, raw: RawCall) -> Call:
-        """A call under an id of ours, with what is wrong with it, if anything is."""
-        known = {spec.name: spec for spec in self.specs(turn)}
-        tool, arguments, fault = self.repaired(raw, known)
-        if not fault:
-            fault = self.tools[tool].check(arguments)
-        return Call(id=call_id(turn, n), tool=tool, arguments=arguments, fault=fault)
-
     def _failed(self, session: Session, turn: Turn, failure: HermesError) -> TurnEnded:
         advice = "Say it again to retry, or choose another model with /model."
         if isinstance(failure, ContextOverflow):
@@ -221,27 +226,33 @@ class Agent(Struct, frozen=True, kw_only=True):
             address=turn.address,
             text=f"I could not ask the model: {failure} {advice}",
             kind="notice",
-            replaces=turn.draft,
         )
-        return TurnEnded(turn.id, "failed", self.clock(), (reply,))
+        replies = (in_place_of_draft(turn, reply),)
+        return TurnEnded(turn.id, "failed", self.clock(), replies)
 
-    def _ended(self, bench: Bench, result: ToolResult) -> CallEnded:
+    def _ended(self, context: ToolContext, result: ToolResult) -> Event:
+        if result.deferred is not None:
+            return self.asker.defer(context, result.deferred)
         text = sound(result.text)
         if len(text) > RESULT_CHARS_MAX:
             text = text[:RESULT_CHARS_MAX] + f"\n[{len(text) - RESULT_CHARS_MAX} more characters]"
+        labels = (*result.labels, *self.permit.labels(context.call, context.facts))
+        shared = {SHARES: "yes"} if context.approved and PRIVATE in labels else {}
         return CallEnded(
-            turn=bench.turn,
-            call=bench.call.id,
+            turn=context.turn,
+            call=context.call.id,
             outcome=result.outcome,
             text=text,
             at=self.clock(),
-            facts=result.facts,
-            labels=(*result.labels, *self.permit.labels(bench.call, bench.facts)),
+            facts={**result.facts, **shared} if shared else result.facts,
+            labels=labels,
             spent=result.spent,
+            source=compact(context.call) if UNTRUSTED in labels else "",
+            diff=sound(result.diff),
         )
 
 
-async def _blobs(shelf: MediaShelf, lines: Sequence[Line]) -> Mapping[str, bytes]:
+async def _blobs(shelf: MediaStore, lines: Sequence[Line]) -> Mapping[str, bytes]:
     """The latest images of the conversation; older ones are named in the text only."""
     wanted = [media for line in lines for media in line.media][-IMAGES_MAX:]
     found = {media.digest: await shelf.get(media) for media in wanted}

@@ -7,10 +7,12 @@ from collections.abc import Callable, Mapping
 
 import msgspec
 from msgspec import Struct
+from msgspec.structs import replace
 
 from hermes.core.grants import Grant, Profile
-from hermes.core.messages import Call, Origin
-from hermes.core.people import Role, Sender, is_alone, is_private
+from hermes.core.ids import platform_of
+from hermes.core.messages import REPLY, Address, Call, Origin
+from hermes.core.people import Role, Sender, principal_of
 from hermes.core.policy import (
     FAULTS,
     PRIVATE,
@@ -22,16 +24,19 @@ from hermes.core.policy import (
     Finding,
     Hop,
     Mode,
-    Principal,
-    Setting,
+    PolicyContext,
+    PolicySubject,
     always,
     decide,
+    for_session,
     looked_at,
 )
-from hermes.core.ports import Tool
-from hermes.core.recall import OWNED
-from hermes.core.rules import Ask, Deny, Verdict
-from hermes.core.session import Session, Turn, speaker
+from hermes.core.ports import ToolScope, Toolset
+from hermes.core.principal import NOBODY, AudienceOf, Principal
+from hermes.core.rules import Ask, DecisionContext, Deny, Verdict
+from hermes.core.session import Session, Turn, speaker, speakers
+from hermes.core.trust import TrustRegister
+from hermes.ports.sandbox import OPEN
 
 _C = Capability
 _ALL = frozenset(Capability) - {_C.CONTROL}
@@ -39,73 +44,159 @@ _LOOKING_BACK = frozenset({_C.PURE, _C.READ, _C.READ_OWN, _C.READ_PRIVATE, _C.WR
 _HOPS: Mapping[Origin, Hop] = {
     "schedule": Hop("schedule", _ALL),
     "boot": Hop("schedule", _ALL),
-    "webhook": Hop("webhook", _ALL - {_C.WRITE_SELF}),
+    "webhook": Hop("webhook", _ALL - {_C.WRITE_SELF, _C.READ_PRIVATE, _C.READ_OWN}),
     "parent": Hop("subagent", _ALL - {_C.WRITE_SELF}),
     "review": Hop("review", _LOOKING_BACK),
 }
-_OPEN = ("net", "host")  # boxes into which anybody's words may come
+_REPLIES = frozenset({_C.REPLY})
+SHARES = "shares_private"  # a fact: the owner let something private be read in this conversation
 AIM_CHARS_MIN = 3  # what is shorter stands in every text
 
 
 class Permit(Struct, frozen=True, kw_only=True):
-    tools: Mapping[str, Tool]
-    role: Callable[[Sender], Role]
-    grants: Callable[[], tuple[Grant, ...]]
+    tools: Toolset
+    role_by: Callable[[Sender, TrustRegister], Role]
+    register: Callable[[], TrustRegister]
     clock: Callable[[], float]
     profile: Profile = "host"  # of the box that commands run in
     mode: Mode = "ask"
+    audience: AudienceOf = lambda _platform: "people"
 
-    def verdict(self, session: Session, call: Call) -> Verdict:
+    def role(self, sender: Sender) -> Role:
+        return self.role_by(sender, self.register())
+
+    def verdict(self, session: Session, call: Call, moment: DecisionContext) -> Verdict:
+        """Decide by what the moment holds, so that the same moment gives the same verdict."""
+        then = replace(self, register=lambda: moment.register, clock=lambda: moment.at)
+        return then.judge(session, call)
+
+    def judge(self, session: Session, call: Call) -> Verdict:
         turn = session.turn
         if turn is None:
             return Deny("no turn is open")
-        action = self._action(session, turn, call)
-        found = decide(self.principal(session, turn), action, self._setting(session, turn))
-        if isinstance(found, Ask) and turn.origin == "review":
-            return Deny(f"{found.why}, and nobody is there to be asked")
+        if call.tool != REPLY and (why := self.refusal(session, call.tool)):
+            return Deny(why)
+        subject = self.subject(session, turn)
+        action, setting = self._action(session, turn, call), self._setting(session, turn, subject)
+        if call.tool == REPLY and session.facts.shares_private:
+            setting = replace(setting, labels=setting.labels - {PRIVATE})
+        found = decide(subject, action, setting)
+        if isinstance(found, Ask) and any(hop.kind == "review" for hop in subject.hops):
+            return Deny(f"{found.why}, and a look back at a conversation may not ask")
         return found
 
-    def offer(self, session: Session, turn: Turn, call: Call, question: str) -> Grant | None:
-        """What "always" would mean as an answer to this question."""
-        action, setting = self._action(session, turn, call), self._setting(session, turn)
-        return always(self.principal(session, turn), action, setting, question)
+    def refusal(self, session: Session, tool: str) -> str:
+        """Why no call of this tool may begin now, whatever its arguments are. Empty: one may."""
+        if self.tools.find(tool) is None:
+            return gone(tool)
+        turn = session.turn
+        return self.tools.withheld(tool, self.scope(session, turn)) if turn is not None else ""
+
+    def scope(self, session: Session, turn: Turn) -> ToolScope:
+        """For whom tools are asked there. What is off where it came from or where it answers is
+        off."""
+        return ToolScope(
+            session=session.key,
+            platforms=frozenset({platform_of(session.key), turn.address.platform}),
+            subject=self.subject(session, turn),
+            only=turn.options.tools,
+        )
+
+    def offers(
+        self, session: Session, turn: Turn, call: Call, question: str
+    ) -> tuple[Grant | None, Grant | None]:
+        """What "always" and "for this session" would mean as answers to this question."""
+        subject = self.subject(session, turn)
+        action, setting = self._action(session, turn, call), self._setting(session, turn, subject)
+        return (
+            always(subject, action, setting, question),
+            for_session(subject, action, setting, question),
+        )
 
     def box(self, call: Call) -> str:
-        tool = self.tools.get(call.tool)
+        tool = self.tools.find(call.tool)
         boxed = tool is not None and Capability.EXECUTE in tool.capabilities
         return self.profile if boxed else ""
 
-    def principal(self, session: Session, turn: Turn) -> Principal:
-        sender = speaker(session, turn)
-        hop = _HOPS.get(turn.origin)
-        return Principal(self.role(sender), sender.name, (hop,) if hop is not None else ())
+    def subject(self, session: Session, turn: Turn) -> PolicySubject:
+        """The weakest of all whose words are in the turn (C64), behind all that handed them on."""
+        said = speakers(session, turn)
+        sender = max(said, key=self.role)
+        via = dict.fromkeys(origin for each in said for origin in principal_of(each).via)
+        hops = tuple(_HOPS[origin] for origin in via if origin in _HOPS)
+        return PolicySubject(self.role(sender), sender.name, hops)
+
+    def principal(self, session: Session) -> Principal:
+        """On whose behalf the open turn may cause something elsewhere: of all whose words are in
+        it the weakest, with the role that they have now as a ceiling for good, and behind all
+        hops of the others."""
+        turn = session.turn
+        if turn is None:
+            return NOBODY
+        said = speakers(session, turn)
+        sender = max(said, key=self.role)
+        carried = principal_of(sender, tuple(self.read(session)))
+        others = dict.fromkeys(origin for each in said for origin in principal_of(each).via)
+        via = (*carried.via, *(origin for origin in others if origin not in carried.via))
+        return replace(carried, ceiling=max(carried.ceiling, self.role(sender)), via=via)
+
+    def ask_at(self, session: Session, turn: Turn) -> Address:
+        """Where the owner of the turn is: not always where its answer goes."""
+        return principal_of(speaker(session, turn)).ask or turn.address
 
     def is_owners(self, session: Session) -> bool:
         """Nobody but the owner speaks and reads here."""
         turn = session.turn
         if turn is None:
             return False
-        return self.role(speaker(session, turn)) is Role.OWNER and not _is_shared(session, turn)
+        mine = self.subject(session, turn).role is Role.OWNER
+        return mine and not self.is_shared(session, turn)
+
+    def read(self, session: Session) -> frozenset[str]:
+        """Labels of all that the model has read in this conversation."""
+        turn = session.turn
+        heard = self._overheard(session, turn) if turn is not None else frozenset()
+        return frozenset(session.view.labels) | heard
 
     def labels(self, call: Call, facts: Mapping[str, str]) -> tuple[str, ...]:
         """What the result of a call is, by what the call can read."""
         read = self._capabilities(call, facts)
         private = read & {_C.READ_PRIVATE, _C.READ_OWN}
-        foreign = _C.READ_UNTRUSTED in read or self.box(call) in _OPEN
+        foreign = _C.READ_UNTRUSTED in read or self.box(call) in OPEN
         return (*((UNTRUSTED,) if foreign else ()), *((PRIVATE,) if private else ()))
 
+    def is_shared(self, session: Session, turn: Turn, at: Address | None = None) -> bool:
+        """Does anybody read the answers, or what is said `at` another address, who is neither the
+        one who speaks nor the owner? The address decides: an event's answer may go to a room."""
+        address, said = at or turn.address, speaker(session, turn)
+        if self.audience(address.platform) == "owner":
+            return False
+        if said.origin == "person" and said.address == address:
+            return not said.is_direct
+        carried = principal_of(said)
+        if carried.direct and carried.spoke == address and self.role(said) is Role.OWNER:
+            return False
+        return self.role(Sender(session.key, address, address.chat, direct=True)) is not Role.OWNER
+
+    def _overheard(self, session: Session, turn: Turn) -> frozenset[str]:
+        """Where everybody writes into one conversation, each reads what strangers to them wrote."""
+        others = self.is_shared(session, turn) and not speaker(session, turn).is_alone
+        return frozenset({UNTRUSTED} if others and turn.origin == "person" else ())
+
     def _capabilities(self, call: Call, facts: Mapping[str, str]) -> Capabilities:
-        tool = self.tools.get(call.tool)
+        tool = self.tools.find(call.tool)
         if tool is None:
             return WORST
         found = looked_at(lambda: tool.judge(call.arguments, facts)).capabilities
         return tool.capabilities if found is None else found
 
     def _action(self, session: Session, turn: Turn, call: Call) -> Action:
-        tool = self.tools.get(call.tool)
+        if call.tool == REPLY:
+            return Action(tool=REPLY, arguments=call.arguments, capabilities=_REPLIES)
+        tool = self.tools.find(call.tool)
         if tool is None:
             return Action(tool=call.tool, arguments=call.arguments)
-        finding: Finding = looked_at(lambda: tool.judge(call.arguments, session.facts))
+        finding: Finding = looked_at(lambda: tool.judge(call.arguments, session.facts.by_name()))
         return Action(
             tool=call.tool,
             arguments=call.arguments,
@@ -114,26 +205,23 @@ class Permit(Struct, frozen=True, kw_only=True):
             said=is_said(tool.aims, call.arguments, turn.words),
         )
 
-    def _setting(self, session: Session, turn: Turn) -> Setting:
-        return Setting(
+    def _setting(self, session: Session, turn: Turn, subject: PolicySubject) -> PolicyContext:
+        own = session.grants if not subject.hops else ()
+        return PolicyContext(
             at=self.clock(),
-            labels=frozenset(session.view.labels) | _overheard(session, turn),
-            shared=_is_shared(session, turn),
+            labels=self.read(session),
+            shared=self.is_shared(session, turn),
             profile=self.profile,
-            grants=self.grants(),
+            grants=(*own, *self.register().grants),
             mode=self.mode,
         )
 
 
-def _is_shared(session: Session, turn: Turn) -> bool:
-    """Somebody beside the owner may read the answers."""
-    return not is_private(session.key) and turn.address.platform not in OWNED
-
-
-def _overheard(session: Session, turn: Turn) -> frozenset[str]:
-    """Where everybody writes into one conversation, each reads what strangers to them wrote."""
-    others = _is_shared(session, turn) and not is_alone(speaker(session, turn))
-    return frozenset({UNTRUSTED} if others and turn.origin == "person" else ())
+def gone(tool: str) -> str:
+    return (
+        f"The tool “{tool}” is no longer there: it was removed since this conversation began. "
+        "Nothing was run. Do it in another way, or tell the person what is missing."
+    )
 
 
 def is_said(aims: tuple[str, ...], arguments: str, words: str) -> bool:

@@ -25,6 +25,7 @@ class Prompt(Struct, frozen=True):
 
     text: str
     labels: tuple[str, ...] = ()
+    sources: tuple[str, ...] = ()  # files in it that the owner does not vouch for
 
 
 class Sources(Struct, frozen=True, kw_only=True):

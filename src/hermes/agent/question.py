@@ -1,4 +1,4 @@
-"""How a person is asked about a call, and what exactly the answer will be about."""
+"""Ask the owner about a call, and say what exactly the answer will be about."""
 
 import asyncio
 import hashlib
@@ -8,56 +8,76 @@ import msgspec
 from msgspec import Struct
 
 from hermes.agent.permit import Permit
-from hermes.core.events import CallEnded, Event, QuestionAsked
+from hermes.core.directory import place_of
+from hermes.core.draft import in_place_of_draft
+from hermes.core.events import CallDeferred, CallEnded, Event, QuestionAsked
 from hermes.core.grants import canonical
 from hermes.core.ids import ReplyId
-from hermes.core.messages import Address, Call, Outcome, Reply, ReplyKind
+from hermes.core.messages import LOOP, REPLY, Address, Call, Outcome, Reply, ReplyKind, sound
 from hermes.core.people import Role
-from hermes.core.policy import FAULTS, VERSION
-from hermes.core.ports import Presented, Tool
+from hermes.core.policy import FAULTS, PRIVATE, SECRET, VERSION
+from hermes.core.ports import Deferred, Presented, Tool, ToolContext, Toolset
 from hermes.core.session import Session, Turn
-from hermes.core.step import AskPerson
-from hermes.core.store import Home
-from hermes.views.cards import card, offered, time_of
-from hermes.views.honest import both_ends
+from hermes.core.steps import AskPerson
+from hermes.core.store import ChatRow, Home
+from hermes.views.cards import CardContext, card, named
+from hermes.views.visible_text import both_ends
 
+ANSWER = "Send this answer where others can read it?"
+GO_ON = "Continue to answer this bot or auto-reply?"
 HEAD_CHARS, TAIL_CHARS = 1_500, 500
 CHANGED = (
-    "This is not what the person said yes to any more: a file, a program, the directory or the "
-    "rules have changed since. Nothing was run. Look again, and call it anew if it is still right."
+    "This is not what the person said yes to: a file, a program, the directory or the rules have "
+    "changed since. Nothing was run. Look again, and make the call again if it is still right."
 )
-ELSEWHERE = "My owner has to allow that. I have asked, and go on when there is an answer."
-NOWHERE = "My owner has to allow that, with `hermes approvals` on the machine that I run on."
+_TITLES = {REPLY: ANSWER, LOOP: GO_ON}  # no tools: asked about all the same
+ELSEWHERE = "My owner has to allow that. I have asked, and will go on when I get an answer."
+NOWHERE = "My owner has to allow that, with `hermes approvals list` on the machine that I run on."
 
 
 class Asker(Struct, frozen=True, kw_only=True):
-    tools: Mapping[str, Tool]
+    tools: Toolset
     permit: Permit
     homes: Callable[[], Awaitable[Sequence[Home]]]  # where the owner is told things
+    chats: Callable[[], Awaitable[Sequence[ChatRow]]]
     answer_s: float  # how long a question waits
     new_id: Callable[[], str]
     clock: Callable[[], float]
 
     async def ask(self, session: Session, turn: Turn, step: AskPerson) -> tuple[Event, ...]:
-        """The owner, where it was wanted; at home, when somebody else wanted it."""
+        """The owner, where they wanted it (which need not be where the answer goes); at home, when
+        somebody else wanted it, or when others would read on the card what is private."""
         call, at = step.call, self.clock()
-        seen = await self._presented(call, session.facts)
+        tool = self.tools.find(call.tool)
+        seen = await self._presented(call, session.facts.by_name())
         id_, expires_at = self.new_id(), at + self.answer_s
-        offer = self.permit.offer(session, turn, call, id_)
-        lines = card(session, turn, call, seen, step.why)
-        lines += [offered(offer)] if offer is not None else []
-        lines.append(f"- without an answer until {time_of(expires_at)} it is a no")
-        by_owner = self.permit.principal(session, turn).role is Role.OWNER
-        home = turn.address if by_owner else await self._home()
+        offers = self.permit.offers(session, turn, call, id_)
+        always, for_session = offers if call.tool != LOOP else (None, None)
+        role = self.permit.subject(session, turn).role
+        about = CardContext(
+            title=_TITLES.get(call.tool) or (tool.question if tool is not None else ""),
+            why=step.why,
+            role=role,
+            at=at,
+            expires_at=expires_at,
+            profile=self.permit.box(call),
+            always=always,
+            session=for_session,
+            zone=self.permit.audience(turn.address.platform) != "owner",
+        )
+        text = card(session, turn, call, seen, about)
+        place = self.permit.ask_at(session, turn)
+        here = role is Role.OWNER and not self._is_exposed(session, turn, call, place)
+        here = here and call.tool != LOOP  # a program would answer the question, too
+        home = place if here else await self._home()
         question, notices = _reply(session, turn, id_, NOWHERE, "question"), tuple[Reply, ...]()
         if home is not None:
-            buttons = _buttons(id_, always=offer is not None)
-            question = msgspec.structs.replace(
-                question, address=home, text="\n".join(lines), buttons=buttons
-            )
+            buttons = _buttons(id_, for_session is not None, always is not None)
+            question = msgspec.structs.replace(question, address=home, text=text, buttons=buttons)
         if home not in (None, turn.address):
-            question = msgspec.structs.replace(question, replaces="")
-            notices = (_reply(session, turn, id_, ELSEWHERE, "notice"),)
+            question = msgspec.structs.replace(question, replaces="", unseen=None)
+            if call.tool != LOOP:
+                notices = (_reply(session, turn, id_, ELSEWHERE, "notice"),)
         asked = QuestionAsked(
             turn=turn.id,
             call=call.id,
@@ -68,12 +88,41 @@ class Asker(Struct, frozen=True, kw_only=True):
             digest=digest_of(call, seen, self.permit.box(call)),
             expires_at=expires_at,
             notices=notices,
-            offer=offer,
+            offer=always,
+            card=text if home is None else "",
+            session_offer=for_session,
         )
         return (asked,)
 
+    def defer(self, context: ToolContext, asked: Deferred) -> QuestionAsked | CallDeferred:
+        """Record that a call ends later. What its tool asks, a person is asked where the turn
+        speaks, and the answer is the result."""
+        at, id_ = self.clock(), self.new_id()
+        expires_at = at + asked.timeout_s if asked.timeout_s else 0.0
+        if not asked.question:
+            waits_for = sound(asked.waits_for)
+            return CallDeferred(context.turn, context.call.id, at, expires_at, waits_for)
+        reply = Reply(
+            id=ReplyId(f"{context.call.id}/question"),
+            session=context.session,
+            address=context.address,
+            text=sound(asked.question),
+            kind="question",
+            buttons=tuple((sound(choice), sound(choice)) for choice in asked.choices),
+        )
+        return QuestionAsked(
+            turn=context.turn,
+            call=context.call.id,
+            question=reply,
+            at=at,
+            id=id_,
+            why=sound(asked.waits_for),
+            expires_at=expires_at or at + self.answer_s,
+            wants_text=True,
+        )
+
     def broke(self, turn: Turn, step: AskPerson, error: Exception) -> tuple[Event, ...]:
-        text = f"It must be asked about, and that failed ({error}). Nothing was run."
+        text = f"The owner has to allow this, and asking failed ({error}). Nothing was run."
         return (CallEnded(turn.id, step.call.id, Outcome.DENIED, text, self.clock()),)
 
     async def digest(self, call: Call, facts: Mapping[str, str]) -> str:
@@ -81,8 +130,20 @@ class Asker(Struct, frozen=True, kw_only=True):
         seen = await self._presented(call, facts)
         return digest_of(call, seen, self.permit.box(call))
 
+    def _is_exposed(self, session: Session, turn: Turn, call: Call, place: Address) -> bool:
+        private = call.tool == REPLY or {PRIVATE, SECRET} & set(session.view.labels)
+        return bool(private) and self.permit.is_shared(session, turn, place)
+
     async def _presented(self, call: Call, facts: Mapping[str, str]) -> Presented:
-        return await asyncio.to_thread(presented, self.tools[call.tool], call, facts)
+        if call.tool in _TITLES:
+            return Presented(text=both_ends(_answer_in(call), HEAD_CHARS, TAIL_CHARS))
+        tool = self.tools.find(call.tool)
+        if tool is None:
+            return Presented(text=both_ends(call.arguments, HEAD_CHARS, TAIL_CHARS))
+        seen = await asyncio.to_thread(presented, tool, call, facts)
+        if tool.address is None:
+            return seen
+        return addressed(seen, tool, call, await self.chats(), await self.homes())
 
     async def _home(self) -> Address | None:
         homes = await self.homes()
@@ -97,7 +158,27 @@ def presented(tool: Tool, call: Call, facts: Mapping[str, str]) -> Presented:
         return tool.present(call.arguments, facts)
     except (*FAULTS, OSError) as fault:
         text = both_ends(call.arguments, HEAD_CHARS, TAIL_CHARS)
-        return Presented(text=text, notes=(f"it could not be looked at closely: {fault}",))
+        return Presented(text=text, notes=(f"I could not look at it closely: {fault}",))
+
+
+def _answer_in(call: Call) -> str:
+    return str(msgspec.json.decode(call.arguments, type=dict[str, str])["text"])
+
+
+def addressed(
+    seen: Presented, tool: Tool, call: Call, chats: Sequence[ChatRow], homes: Sequence[Home]
+) -> Presented:
+    """With the address that the call's chat has now: a yes is about that one."""
+    try:
+        found = tool.address(call.arguments, chats, homes) if tool.address is not None else None
+    except FAULTS as fault:
+        return msgspec.structs.replace(seen, notes=(*seen.notes, f"There is no such chat: {fault}"))
+    if found is None:
+        return seen
+    where = place_of(found)
+    bound = f"{seen.bound}\n{where}"
+    notes = (*seen.notes, f"It goes to {named(where)}")
+    return msgspec.structs.replace(seen, notes=notes, bound=bound)
 
 
 def digest_of(call: Call, seen: Presented, profile: str) -> str:
@@ -106,17 +187,18 @@ def digest_of(call: Call, seen: Presented, profile: str) -> str:
     return hashlib.sha256(msgspec.json.encode(parts)).hexdigest()
 
 
-def _buttons(id_: str, *, always: bool) -> tuple[tuple[str, str], ...]:
+def _buttons(id_: str, for_session: bool, always: bool) -> tuple[tuple[str, str], ...]:
+    session = (("Yes, for this session", f"/approve {id_} session"),) if for_session else ()
     more = (("Always", f"/approve {id_} always"),) if always else ()
-    return (("Approve", f"/approve {id_}"), ("Deny", f"/deny {id_}"), *more)
+    return (("Yes", f"/approve {id_}"), *session, *more, ("No", f"/deny {id_}"))
 
 
 def _reply(session: Session, turn: Turn, name: str, text: str, kind: ReplyKind) -> Reply:
-    return Reply(
+    reply = Reply(
         id=ReplyId(f"{turn.id}/{kind}-{hashlib.sha256(name.encode()).hexdigest()[:12]}"),
         session=session.key,
         address=turn.address,
         text=text,
         kind=kind,
-        replaces=turn.draft,
     )
+    return in_place_of_draft(turn, reply)

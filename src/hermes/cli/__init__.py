@@ -1,1 +1,1 @@
-"""The command line: `main` reads the words, one module a family of commands does the work."""
+"""The command line: `main` finds the command, and each command has a module of its own."""

@@ -1,72 +1,97 @@
-"""What a command of the command line is made of. Nothing heavy is loaded here."""
+"""What a command of the command line consists of. Nothing heavy is imported here."""
 
-from collections.abc import Callable
-from typing import TYPE_CHECKING, Generic, TypeVar
+from collections.abc import Callable, Coroutine
+from typing import TYPE_CHECKING, Any, Generic, TypeVar
+
+from hermes.lazy import LazyModule
 
 if TYPE_CHECKING:
+    import asyncio
     from argparse import ArgumentParser
 
-    from hermes.cli.place import Place
+    from hermes.cli import parser as cli_parser
+    from hermes.cli.context import CliContext
+else:  # argparse weighs more than all our words, and many a call needs none of it
+    asyncio = LazyModule("asyncio")
+    cli_parser = LazyModule("hermes.cli.parser")
 
-G_co = TypeVar("G_co", covariant=True)
+OptionsT = TypeVar("OptionsT")
 
 
-class Command(Generic[G_co]):
-    """One command. `given` is the typed form of what was written behind its words; `arguments`
-    says what may be written there, and is None where nothing may; `load` brings what does the work.
+class CliCommand(Generic[OptionsT]):
+    """What a command takes and does. `options` is the typed form of its arguments; `arguments`
+    declares them, and is None for a command without any; `run` does the work and returns the exit
+    status, or is a coroutine that does.
 
-    No dataclass: importing those alone would double the time that --help takes.
+    It is not a dataclass: importing those would double the time that --help takes.
     """
 
     def __init__(
         self,
         *,
-        words: tuple[str, ...],
-        summary: str,
-        given: Callable[[], G_co],
-        load: Callable[[], Callable[[G_co, "Place"], int]],
+        options: Callable[[], OptionsT],
+        run: Callable[[OptionsT, "CliContext"], int | Coroutine[Any, Any, int]],
         arguments: Callable[["ArgumentParser"], object] | None = None,
         more: str = "",
     ) -> None:
-        self.words = words
-        self.summary = summary
-        self.given = given
-        self._load = load
+        self.options = options
+        self.run = run
         self.arguments = arguments
         self.more = more
+
+    def parser(self, name: str, summary: str) -> "ArgumentParser":
+        parser = cli_parser.CliParser(name=name, summary=summary, more=self.more)
+        if self.arguments is not None:
+            self.arguments(parser)
+        return parser
+
+    def parse(self, words: list[str], name: str = "", summary: str = "") -> OptionsT:
+        """Parse the words. Raise UsageError; --help raises SystemExit."""
+        options = self.options()
+        if words or self.arguments is not None:
+            self.parser(name, summary).parse_args(words, options)
+        return options
+
+
+class CommandEntry:
+    """A command in the registry: its words, its line in --help, and the module whose COMMAND it
+    is."""
+
+    def __init__(self, words: tuple[str, ...], summary: str, module: str) -> None:
+        self.words = words
+        self.summary = summary
+        self.module = module
 
     @property
     def name(self) -> str:
         return " ".join(self.words)
 
+    @property
+    def command(self) -> CliCommand[object]:
+        """Import the module, and return its command."""
+        command: CliCommand[object] = LazyModule(self.module).COMMAND
+        return command
+
     def parser(self) -> "ArgumentParser":
-        # Imported here: argparse weighs more than all our words, and many a call needs none of it.
-        from hermes.cli.parser import Parser
+        return self.command.parser(self.name, self.summary)
 
-        parser = Parser(name=self.name, summary=self.summary, more=self.more)
-        if self.arguments is not None:
-            self.arguments(parser)
-        return parser
-
-    def parse(self, words: list[str]) -> G_co:
-        """Raises Usage; --help is answered by SystemExit."""
-        given = self.given()
-        if words or self.arguments is not None:
-            self.parser().parse_args(words, given)
-        return given
-
-    def run(self, words: list[str], here: Callable[[], "Place"]) -> int:
-        """To its exit status. Raises Usage, and what the command raises."""
+    def run(self, words: list[str], here: Callable[[], "CliContext"]) -> int:
+        """Run the command and return its exit status. Raise UsageError, and what the command
+        raises."""
+        command = self.command
         try:
-            given = self.parse(words)
+            options = command.parse(words, self.name, self.summary)
         except SystemExit as answered:  # --help has been printed
             return int(answered.code or 0)
-        return self._load()(given, here())
+        result = command.run(options, here())
+        return result if isinstance(result, int) else asyncio.run(result)
 
 
-class Nothing:
-    """A command without arguments."""
+class NoOptions:
+    """The options of a command without arguments."""
 
 
-class Shown:
+class JsonOptions:
+    """The options of a command that can print one JSON document."""
+
     json: bool

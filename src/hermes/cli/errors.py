@@ -1,12 +1,12 @@
-"""The exit statuses that scripts rely on, and the error of words that make no sense."""
+"""The exit statuses that scripts rely on, and the error for wrong usage."""
 
 from hermes.core.errors import HermesError, Misconfigured, StoreBusy
 
 DONE, FAILED, WRONG_USAGE, TRY_AGAIN, CONFIGURATION, INTERRUPTED = 0, 1, 2, 75, 78, 130
 
 
-class Usage(Exception):
-    """The words cannot be understood; the message says what would be."""
+class UsageError(Exception):
+    """The arguments are wrong; the message says what would be right."""
 
 
 def status_of(error: HermesError) -> int:

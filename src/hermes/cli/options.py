@@ -1,4 +1,4 @@
-"""Options that commands of several families have: said once, so they are the same everywhere."""
+"""Options that several commands share, so that they are the same everywhere."""
 
 from collections.abc import Callable
 from typing import TYPE_CHECKING

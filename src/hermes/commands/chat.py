@@ -1,4 +1,4 @@
-"""Every chat command, and `/help`, which tells of them what they declare."""
+"""List all chat commands, and explain them with `/help`."""
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Literal
@@ -9,16 +9,25 @@ from hermes.commands.conversations import CONVERSATION_COMMANDS
 from hermes.commands.exchanges import EXCHANGE_COMMANDS
 from hermes.commands.overview import overview_commands
 from hermes.commands.people import PEOPLE_COMMANDS
-from hermes.commands.place import place_commands
+from hermes.commands.place import TryModel, place_commands
 from hermes.commands.questions import QUESTION_COMMANDS
 from hermes.commands.turns import turn_commands
-from hermes.core.channel import Command, Obeyed, Order
+from hermes.commands.unknown import TERMINAL
+from hermes.core.channel import Command, CommandCall, CommandResult
 from hermes.core.people import Role
 from hermes.core.rules import Busy
+from hermes.views.command_words import WINDOW_COMMANDS, correction
+from hermes.views.scene import Offered
 
 Groups = Mapping[str, Sequence[Command]]
-NO_SUCH = "There is no such command."
-MORE = "Anything else that you write is a message. /help COMMAND tells about one."
+IN_WINDOW = "Only in the window of a terminal"
+WELCOME = """\
+Hello! I am Hermes, your own AI agent.
+Just write to me. I can answer, run commands, and work with files and web pages.
+Before I do anything risky I ask you; /approve means yes, /deny means no.
+/new begins a new conversation, /stop stops what I am doing.
+/help lists all commands."""
+MORE = "Everything else you write is a message. /help COMMAND explains one command."
 
 
 def chat_commands(
@@ -26,11 +35,12 @@ def chat_commands(
     on_stop: Literal["keep", "reset"],
     default_model: str,
     choose: Callable[[str], str],
+    try_model: TryModel | None = None,
     more: Groups | None = None,
 ) -> tuple[Command, ...]:
-    """What every chat understands. `choose` makes PROVIDER:MODEL of what was said, or raises
-    Misconfigured or Rejected with a sentence for the person; `more` come from plugins, by the
-    heading under which they are listed."""
+    """Return the commands of every chat. `choose` resolves text to PROVIDER:MODEL, or raises
+    Misconfigured or Rejected with a sentence for the person; `try_model` asks that model something
+    and raises if it fails; `more` are commands of plugins, by heading."""
     groups: dict[str, tuple[Command, ...]] = {}
 
     def is_command(name: str) -> bool:
@@ -46,12 +56,19 @@ def chat_commands(
     groups |= {heading: tuple(commands) for heading, commands in (more or {}).items()}
     groups["Hermes"] = (
         *overview_commands(default_model),
-        *place_commands(default_model, choose),
+        *place_commands(default_model, choose, try_model=try_model),
+        Command(
+            name="/start",
+            least=Role.MEMBER,
+            busy=Busy.NOW,
+            summary="Say hello and explain how to begin",
+            run=lambda order: CommandResult(replies=(order.reply(WELCOME),)),
+        ),
         Command(
             name="/help",
             least=Role.MEMBER,
             busy=Busy.NOW,
-            summary="List the commands, or tell about one",
+            summary="List the commands, or explain one",
             run=lambda order: _help(order, groups),
             argument="[COMMAND]",
         ),
@@ -59,22 +76,32 @@ def chat_commands(
     return tuple(command for some in groups.values() for command in some)
 
 
-def _help(order: Order, groups: Groups) -> Obeyed:
+def _help(order: CommandCall, groups: Groups) -> CommandResult:
+    at_terminal = order.inbound.address.platform == TERMINAL
     if not order.argument:
-        return Obeyed(replies=(order.reply("\n".join(_all(groups, order.role))),))
+        lines = _all(groups, order.role, at_terminal=at_terminal)
+        return CommandResult(replies=(order.reply("\n".join(lines)),))
     name = "/" + order.argument.split()[0].removeprefix("/").lower()
-    commands = (command for some in groups.values() for command in some)
-    found = next((command for command in commands if command.name == name), None)
-    text = _told(found) if found is not None else f"{NO_SUCH} /help lists all of them."
-    return Obeyed(replies=(order.reply(text),))
+    known = {command.name: command for some in groups.values() for command in some}
+    own = {each.name: each for each in WINDOW_COMMANDS}
+    if found := known.get(name) or own.get(name):
+        window = f" ({IN_WINDOW})" if name not in known else ""
+        text = f"{_told(found)}{window}"
+    else:
+        text = correction(name, known, at_terminal=at_terminal)
+    return CommandResult(replies=(order.reply(text),))
 
 
-def _all(groups: Groups, role: Role) -> Iterator[str]:
+def _all(groups: Groups, role: Role, *, at_terminal: bool) -> Iterator[str]:
     for heading, commands in groups.items():
         own = [_told(command) for command in commands if role <= command.least]
         yield from (f"{heading}:", *own) if own else ()
+    if at_terminal:
+        yield from ("Only in the window:", *map(_told, WINDOW_COMMANDS))
+    elif role is Role.OWNER:
+        yield f"{IN_WINDOW}: {', '.join(each.name for each in WINDOW_COMMANDS)}."
     yield MORE
 
 
-def _told(command: Command) -> str:
+def _told(command: Command | Offered) -> str:
     return f"{command.name} {command.argument}".strip() + f": {command.summary}."

@@ -1,28 +1,28 @@
-"""/compress: sum the conversation up now, so that the model has less to read."""
+"""`/compress`: summarise the conversation now, so that the model has less to read."""
 
-from hermes.core.channel import Command, Obeyed, Order
+from hermes.core.channel import Command, CommandCall, CommandResult
 from hermes.core.events import CompactionAsked
 from hermes.core.people import Role
 from hermes.core.rules import Busy
 
 FOCUS_CHARS_MAX = 500
-BEGUN = "I compress this conversation, and say when it is done."
-GOES_ON = "This conversation is being compressed already."
+BEGUN = "I am compressing this conversation and will tell you when it is done."
+GOES_ON = "This conversation is already being compressed."
 
 
-def _compress(order: Order) -> Obeyed:
+def _compress(order: CommandCall) -> CommandResult:
     if order.session.compaction.wanted is not None:
-        return Obeyed(replies=(order.reply(GOES_ON),))
+        return CommandResult(replies=(order.reply(GOES_ON),))
     focus = order.argument[:FOCUS_CHARS_MAX]
     asked = CompactionAsked(order.at, focus, order.inbound.address)
-    return Obeyed(events=(asked,), replies=(order.reply(BEGUN),))
+    return CommandResult(events=(asked,), replies=(order.reply(BEGUN),))
 
 
 COMPRESS_COMMAND = Command(
     name="/compress",
     least=Role.PAIRED,
     busy=Busy.BETWEEN,
-    summary="Sum the conversation up, with most attention to what you name",
+    summary="Compress the conversation; name a topic to keep in detail",
     run=_compress,
     argument="[FOCUS]",
 )

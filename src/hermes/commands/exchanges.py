@@ -1,7 +1,7 @@
-"""`/retry` and `/undo`: the last exchange is not read any more. No row is touched or lost.
+"""`/retry` and `/undo`: leave the last exchange out of the view. No row is deleted.
 
-An exchange is all that one turn wrote: what the person said, also while it ran, and what came of
-it. What other conversations sent into the chat meanwhile belongs to no exchange and stays.
+An exchange is everything that one turn wrote: the person's messages, also those sent while it ran,
+and the answer. Messages that other conversations sent into the chat are kept.
 """
 
 from collections.abc import Iterator, Sequence
@@ -12,29 +12,31 @@ from msgspec.structs import replace
 from hermes.commands.past import demand_few_pieces
 from hermes.commands.turns import open_turn
 from hermes.commands.words import quoted
-from hermes.core.channel import Command, Desk, Obeyed, Order
+from hermes.core.channel import Command, CommandCall, CommandContext, CommandResult
 from hermes.core.errors import Rejected
 from hermes.core.events import MessageReceived, Span, TurnResumed, View, ViewChanged
 from hermes.core.ids import MessageId, SessionId
 from hermes.core.messages import Line
 from hermes.core.people import Role
 from hermes.core.rules import Busy
-from hermes.core.session import Asking, Session, Suspended
+from hermes.core.session import Session, Suspended, Waiting
 from hermes.core.transcript import RELAYED
 
 NOTHING_SAID = "There is nothing to go back to here."
-STOP_FIRST = "A turn is running. /stop it first."
-ANSWER_FIRST = "A question waits for you. Answer it (/approve or /deny) or /stop first."
-IS_PARKED = "This conversation is parked. /retry tries its last request again, /resume goes back."
-STAYS_DONE = " What was done for it stays done."
+STOP_FIRST = "A turn is running. Stop it first with /stop."
+ANSWER_FIRST = "A question is waiting for you. Answer it first (/approve or /deny), or use /stop."
+IS_PARKED = (
+    "This conversation is suspended. /retry tries its last request again; /resume opens another."
+)
+STAYS_DONE = " This does not undo what its tools did."
 
 
 class Shorter(Struct, frozen=True, kw_only=True):
-    """A view without the last exchange, and what the person had said in it."""
+    """A view without the last exchange, and the person's text in it."""
 
     view: View
     said: Line
-    worked: bool  # tools were used
+    worked: bool  # the exchange used tools
 
 
 class _Row(Struct, frozen=True):
@@ -44,7 +46,8 @@ class _Row(Struct, frozen=True):
 
 
 def without_last_exchange(session: Session, lines: Sequence[Line]) -> Shorter | None:
-    """`lines` are those of the session's view. None when the person said nothing in them."""
+    """Return the view without the last exchange; None if the person said nothing in it. `lines` are
+    those of the session's view."""
     exchange = _last_exchange(_rows(session, lines))
     said = [row.line for row in exchange if row.line.role == "user"]
     if not said:
@@ -61,26 +64,27 @@ def without_last_exchange(session: Session, lines: Sequence[Line]) -> Shorter | 
 
 
 def _rows(session: Session, lines: Sequence[Line]) -> list[_Row]:
-    """The lines with their places. Raises Rejected when they are not those of the view."""
+    """Pair the lines with their places in the view. Raise Rejected if the view changed
+    meanwhile."""
     places = [
         (span.session, ordinal)
         for span in session.view.spans
         for ordinal in range(span.start, _stop(session, span))
     ]
     if len(places) != len(lines):
-        raise Rejected("This conversation just changed. Please say that again.")
+        raise Rejected("This conversation just changed. Please send that again.")
     return [_Row(*place, line) for place, line in zip(places, lines, strict=True)]
 
 
 def _stop(session: Session, span: Span) -> int:
     if span.stop is None and span.session != session.id:
-        raise Rejected("This conversation reads on in another one. Begin a new one with /new.")
+        raise Rejected("This conversation continues in another one. Start a new one with /new.")
     return session.rows if span.stop is None else span.stop
 
 
 def _last_exchange(rows: list[_Row]) -> list[_Row]:
-    """Rows of the last turn; where a client carried them here without one, from what was said
-    last."""
+    """Return the rows of the last turn. If a client copied them here without a turn, return the
+    rows from the last message of the person on."""
     rows = [row for row in rows if RELAYED not in row.line.labels]
     if not rows:
         return []
@@ -92,7 +96,7 @@ def _last_exchange(rows: list[_Row]) -> list[_Row]:
 
 
 def _parts(span: Span, gone: set[tuple[SessionId, int]]) -> Iterator[Span]:
-    """What is left of a span. One that grows still grows."""
+    """Yield the parts of a span without the removed rows. An open span stays open."""
     start = span.start
     for ordinal in sorted(o for conversation, o in gone if conversation == span.session):
         if ordinal < start or (span.stop is not None and ordinal >= span.stop):
@@ -113,26 +117,27 @@ def _joined(said: Sequence[Line]) -> Line:
     )
 
 
-async def _shorter(order: Order, desk: Desk) -> Shorter | None:
-    """Raises Rejected when it cannot be made shorter now."""
-    if isinstance(order.session.phase, Asking):
+async def _shorter(order: CommandCall, context: CommandContext) -> Shorter | None:
+    """Return the shortened view; None if there is no exchange. Raise Rejected while a turn is
+    open."""
+    if isinstance(order.session.phase, Waiting):
         raise Rejected(ANSWER_FIRST)
     if open_turn(order) is not None:
         raise Rejected(STOP_FIRST)
-    lines = await desk.store.journal.lines(order.session.view.spans)
+    lines = await context.store.journal.lines(order.session.view.spans)
     shorter = without_last_exchange(order.session, lines)
     if shorter is not None:
         demand_few_pieces(shorter.view)
     return shorter
 
 
-async def _retry(order: Order, desk: Desk) -> Obeyed:
+async def _retry(order: CommandCall, context: CommandContext) -> CommandResult:
     phase = order.session.phase
     if isinstance(phase, Suspended) and phase.turn is not None:
-        return Obeyed(events=(TurnResumed(phase.turn.id, order.epoch, order.at),))
-    shorter = await _shorter(order, desk)
+        return CommandResult(events=(TurnResumed(phase.turn.id, order.epoch, order.at),))
+    shorter = await _shorter(order, context)
     if shorter is None:
-        return Obeyed(replies=(order.reply(NOTHING_SAID),))
+        return CommandResult(replies=(order.reply(NOTHING_SAID),))
     again = replace(
         order.inbound,
         id=MessageId(f"{order.inbound.id}/retry"),
@@ -143,19 +148,21 @@ async def _retry(order: Order, desk: Desk) -> Obeyed:
         before=(),
     )
     changed = ViewChanged(shorter.view, "asked again by /retry", order.at)
-    told = order.reply(f"Once more: {quoted(shorter.said.text)}")
-    return Obeyed(events=(changed, MessageReceived(again, order.session.id)), replies=(told,))
+    told = order.reply(f"Trying again: {quoted(shorter.said.text)}")
+    return CommandResult(
+        events=(changed, MessageReceived(again, order.session.id)), replies=(told,)
+    )
 
 
-async def _undo(order: Order, desk: Desk) -> Obeyed:
+async def _undo(order: CommandCall, context: CommandContext) -> CommandResult:
     if isinstance(order.session.phase, Suspended):
-        return Obeyed(replies=(order.reply(IS_PARKED),))
-    shorter = await _shorter(order, desk)
+        return CommandResult(replies=(order.reply(IS_PARKED),))
+    shorter = await _shorter(order, context)
     if shorter is None:
-        return Obeyed(replies=(order.reply(NOTHING_SAID),))
-    changed = ViewChanged(shorter.view, "taken back by /undo", order.at)
-    text = f"Taken back: {quoted(shorter.said.text)}." + STAYS_DONE * shorter.worked
-    return Obeyed(events=(changed,), replies=(order.reply(text),))
+        return CommandResult(replies=(order.reply(NOTHING_SAID),))
+    changed = ViewChanged(shorter.view, "undone by /undo", order.at)
+    text = f"Undone: {quoted(shorter.said.text)}." + STAYS_DONE * shorter.worked
+    return CommandResult(events=(changed,), replies=(order.reply(text),))
 
 
 EXCHANGE_COMMANDS = (
@@ -163,14 +170,14 @@ EXCHANGE_COMMANDS = (
         name="/retry",
         least=Role.MEMBER,
         busy=Busy.NOW,
-        summary="Ask again what you said last, or go on with a parked turn",
-        look=_retry,
+        summary="Send your last message again, or continue a suspended turn",
+        run_async=_retry,
     ),
     Command(
         name="/undo",
         least=Role.MEMBER,
         busy=Busy.NOW,
-        summary="Take back what you said last, and the answer to it",
-        look=_undo,
+        summary="Undo your last message and its answer",
+        run_async=_undo,
     ),
 )

@@ -1,20 +1,30 @@
-"""`/memory`: what Hermes keeps, what it would like to keep, and how to take it back."""
+"""`/memory`: show, change and undo memories, and decide about proposals."""
 
 import asyncio
 from collections.abc import Sequence
 
 from hermes.commands.elsewhere import by_owner
 from hermes.commands.words import ago, counted, first_words
-from hermes.core.channel import Command, Desk, Obeyed, Order
+from hermes.core.channel import Command, CommandCall, CommandContext, CommandResult
 from hermes.core.errors import Rejected, StoreFailed
 from hermes.core.rules import Busy
 from hermes.core.session import ref
-from hermes.views.memory import By, Change, Claim, Entry, Memories, Proposal, Same, Target, Version
+from hermes.views.memory import (
+    By,
+    Memories,
+    MemoryChange,
+    MemoryClaim,
+    MemoryEntry,
+    MemoryProposal,
+    MemoryVersion,
+    Same,
+    Target,
+)
 
-NOT_HERE = "Memory is shown and changed only in a chat with you alone."
-NOTHING_WAITS = "No proposal waits."
+NOT_HERE = "Memory works only in a private chat."
+NOTHING_WAITS = "There are no proposals."
 NO_VERSIONS = "Nothing has been kept yet."
-USAGE = "Say /memory, or one of: add, remove, history, undo, proposals, approve, reject."
+USAGE = "Use /memory alone, or with one of: add, remove, history, undo, proposals, approve, reject."
 HEADS: dict[Target, str] = {"memory": "Memory", "user": "About you", "person": "Portrait of you"}
 SHOWN_CHARS_MAX = 300
 VERSIONS_MAX = 10
@@ -22,19 +32,19 @@ ENTRIES_MAX = 100
 
 
 def memory_command(memories: Memories) -> Command:
-    async def look(order: Order, _desk: Desk) -> Obeyed:
-        return Obeyed(replies=(order.reply(await _answered(memories, order)),))
+    async def run_async(order: CommandCall, _desk: CommandContext) -> CommandResult:
+        return CommandResult(replies=(order.reply(await _answered(memories, order)),))
 
     return Command(
         name="/memory",
         busy=Busy.NOW,
-        summary="Show what is kept; undo takes back the latest change, proposals wait for you",
-        look=look,
+        summary="Show the memory; undo reverts the latest change, proposals lists open ones",
+        run_async=run_async,
         argument="[undo [N] | proposals | approve ID | reject ID | history | add TEXT | remove ID]",
     )
 
 
-async def _answered(memories: Memories, order: Order) -> str:
+async def _answered(memories: Memories, order: CommandCall) -> str:
     if not by_owner(order):
         return NOT_HERE
     try:
@@ -43,8 +53,8 @@ async def _answered(memories: Memories, order: Order) -> str:
         return f"Nothing was changed: {refused}."
 
 
-def _obeyed(memories: Memories, order: Order) -> str:
-    """The message names the change: a second run of it changes nothing more."""
+def _obeyed(memories: Memories, order: CommandCall) -> str:
+    """Run the command. The message's id names the change, so a second run changes nothing."""
     word, _, rest = order.argument.partition(" ")
     by, rest = By(author="person", call=f"chat:{ref(order.inbound)}"), rest.strip()
     match word.lower():
@@ -53,7 +63,7 @@ def _obeyed(memories: Memories, order: Order) -> str:
         case "history":
             return _history(memories.versions(limit=VERSIONS_MAX), order.at)
         case "undo":
-            return f"Taken back. {_told(memories.undo(_number(rest), by))}"
+            return f"Undone. {_told(memories.undo(_number(rest), by))}"
         case "proposals":
             return _waiting(memories.proposals())
         case "approve":
@@ -68,7 +78,7 @@ def _obeyed(memories: Memories, order: Order) -> str:
 
 def _number(text: str) -> int | None:
     if text and not text.isdecimal():
-        raise Rejected(f"“{first_words(text)}” is no version; /memory history lists them")
+        raise Rejected(f"“{first_words(text)}” is not a version; /memory history lists them")
     return int(text) if text else None
 
 
@@ -90,31 +100,31 @@ def _page(memories: Memories, target: Target) -> str:
     return "\n".join([head, *map(_entry, entries[:ENTRIES_MAX]), *more])
 
 
-def _entry(entry: Entry) -> str:
+def _entry(entry: MemoryEntry) -> str:
     return f"{entry.id}: {first_words(entry.text, SHOWN_CHARS_MAX)}"
 
 
-def _history(versions: Sequence[Version], now: float) -> str:
+def _history(versions: Sequence[MemoryVersion], now: float) -> str:
     lines = [f"{version.number}: {ago(version.at, now)}, {_told(version)}" for version in versions]
-    return "\n".join([*lines, "/memory undo N takes one back."]) if lines else NO_VERSIONS
+    return "\n".join([*lines, "/memory undo N undoes one."]) if lines else NO_VERSIONS
 
 
-def _told(version: Version) -> str:
-    who = {"person": "you", "agent": "Hermes", "background": "Hermes, looking back"}
+def _told(version: MemoryVersion) -> str:
+    who = {"person": "you", "agent": "Hermes", "background": "Hermes, in a review"}
     what = [f"- {_entry(entry)}" for entry in version.removed]
     what += [f"+ {_entry(entry)}" for entry in version.added]
     why = f"undo of {version.undoes}" if version.undoes else version.why
     return f"{why} by {who[version.by.author]}: {'; '.join(what) or 'only the layout'}"
 
 
-def _waiting(proposals: Sequence[Proposal]) -> str:
+def _waiting(proposals: Sequence[MemoryProposal]) -> str:
     if not proposals:
         return NOTHING_WAITS
     lines = [f"{each.id}: {_proposed(each)} Why it waits: {each.why}." for each in proposals]
     return "\n".join([*lines, "/memory approve ID applies one, /memory reject ID drops it."])
 
 
-def _proposed(proposal: Proposal) -> str:
+def _proposed(proposal: MemoryProposal) -> str:
     change = proposal.change
     new = "; ".join(f"“{first_words(claim.text, SHOWN_CHARS_MAX)}”" for claim in change.new)
     old = ", ".join(_entry(entry) for entry in proposal.old)
@@ -126,24 +136,26 @@ def _proposed(proposal: Proposal) -> str:
         case "remove":
             return f"remove {old} from {where}{source}."
         case "replace":
-            return f"put {new} in the place of {old} in {where}{source}."
+            return f"replace {old} with {new} in {where}{source}."
         case _:
             return f"describe you as: {new}{source}."
 
 
-def _approved(made: Version | Same) -> str:
+def _approved(made: MemoryVersion | Same) -> str:
     if isinstance(made, Same):
-        return f"It was kept already: {_entry(made.entry)}"
+        return f"I remember that already: {_entry(made.entry)}"
     return f"Applied as version {made.number}: {_told(made)}"
 
 
 def _changed(memories: Memories, action: str, text: str, by: By) -> str:
     if action == "add":
-        made = memories.change(Change(action="add", target="memory", new=(Claim(text),)), by)
+        made = memories.change(
+            MemoryChange(action="add", target="memory", new=(MemoryClaim(text),)), by
+        )
     else:
         target = _home_of(memories, text)
-        made = memories.change(Change(action="remove", target=target, old=(text,)), by)
-    if isinstance(made, Proposal):
+        made = memories.change(MemoryChange(action="remove", target=target, old=(text,)), by)
+    if isinstance(made, MemoryProposal):
         return _waiting([made])
     return _approved(made)
 

@@ -1,15 +1,23 @@
-"""`/status` and `/platforms`: how things are, in words."""
+"""`/status` and `/platforms`: the state of this chat and of the gateway, in words."""
 
 from collections.abc import Iterator
 from typing import assert_never
 
 from hermes.commands.elsewhere import by_owner
 from hermes.commands.words import ago, counted, lasting, quoted
-from hermes.core.channel import ChannelStatus, Command, Desk, Obeyed, Order, Status
+from hermes.core.channel import (
+    ChannelStatus,
+    Command,
+    CommandCall,
+    CommandContext,
+    CommandResult,
+    GatewayStatus,
+    ServiceStatus,
+)
 from hermes.core.events import MarkReason
 from hermes.core.people import Role
 from hermes.core.rules import Busy
-from hermes.core.session import Asking, Idle, Running, Session, Suspended
+from hermes.core.session import Idle, Running, Session, Suspended, Waiting
 from hermes.core.store import Counts
 
 MARKS: dict[MarkReason, str] = {
@@ -17,35 +25,39 @@ MARKS: dict[MarkReason, str] = {
     "shutdown_timeout": "a shutdown",
     "restart_interrupted": "a crash",
 }
-NO_RESUMES = "After crashes in a row nothing goes on by itself; write in a chat to go on there."
+NO_RESUMES = (
+    "After several crashes, interrupted turns are not resumed automatically. "
+    "Write in a chat to continue there."
+)
 NO_CHANNELS = "No platform is connected here."
 PROBLEM_CHARS_MAX = 200
 
 
-async def _status(order: Order, desk: Desk, default_model: str) -> Obeyed:
-    """What goes on in other chats is the owner's to know."""
-    status = await desk.status()
+async def _status(order: CommandCall, context: CommandContext, default_model: str) -> CommandResult:
+    """Describe the state. Only the owner is told about other chats."""
+    status = await context.status()
     lines = [
         f"Hermes {status.version} is {status.state}, up for {_up(status, order.at)}.",
         *([] if status.resumes else [NO_RESUMES]),
         *_here(order.session, order.at),
-        f"Model: {order.session.facts.get('model') or default_model}",
+        f"Model: {order.session.facts.model or default_model}",
     ]
     if by_owner(order):
         lines += _everywhere(status.running, status.counts, order.at)
         lines += (_in_short(channel) for channel in status.channels)
-    return Obeyed(replies=(order.reply("\n".join(lines)),))
+        lines += (f"Service {_in_short(service)}" for service in status.services)
+    return CommandResult(replies=(order.reply("\n".join(lines)),))
 
 
-def _up(status: Status, now: float) -> str:
+def _up(status: GatewayStatus, now: float) -> str:
     return lasting(now - status.started_at)
 
 
 def _here(session: Session, now: float) -> Iterator[str]:
-    title = session.facts.get("title")
+    title = session.facts.title
     name = f"This conversation, {quoted(title)}," if title else "This conversation"
     yield f"{name} has {counted(session.rows, 'message')}; {_phase(session, now)}."
-    waiting = len(session.waiting) - 1  # the command itself waits, too, until it is done
+    waiting = len(session.waiting) - 1  # not counting this command
     if waiting > 0:
         yield f"{counted(waiting, 'message')} {'waits' if waiting == 1 else 'wait'} here."
     if session.mark is not None:
@@ -59,10 +71,13 @@ def _phase(session: Session, now: float) -> str:
             return "nothing is running"
         case Running(turn=turn):
             return f"turn {turn.id} has been running for {lasting(now - turn.started_at)}"
-        case Asking(turn=turn, asked_at=at):
-            return f"turn {turn.id} has been waiting for an answer for {lasting(now - at)}"
+        case Waiting(turn=turn):
+            asked = session.questions
+            since = asked[0].asked_at if asked else turn.started_at
+            what = "an answer" if asked else "a result"
+            return f"turn {turn.id} has been waiting for {what} for {lasting(now - since)}"
         case Suspended(why=why):
-            return f"it is parked: {why}"
+            return f"it is suspended: {why}"
         case _:
             assert_never(session.phase)
 
@@ -78,35 +93,35 @@ def _everywhere(running: int, counts: Counts, now: float) -> Iterator[str]:
     to_send = sum(counts.outbox.values()) - given_up
     oldest = counts.outbox_oldest_at
     since = f", the oldest since {lasting(now - oldest)}" if to_send and oldest is not None else ""
-    yield f"To be sent: {counted(to_send, 'reply', 'replies')}{since}."
+    yield f"Waiting to be sent: {counted(to_send, 'reply', 'replies')}{since}."
     if given_up:
         yield f"Given up: {given_up}."
 
 
-def _in_short(channel: ChannelStatus) -> str:
+def _in_short(channel: ChannelStatus | ServiceStatus) -> str:
     return f"{channel.name}: {channel.state}{_problem(channel)}"
 
 
-async def _platforms(order: Order, desk: Desk) -> Obeyed:
-    status = await desk.status()
+async def _platforms(order: CommandCall, context: CommandContext) -> CommandResult:
+    status = await context.status()
     lines = [_at_length(channel, order.at) for channel in status.channels]
-    return Obeyed(replies=(order.reply("\n".join(lines or [NO_CHANNELS])),))
+    return CommandResult(replies=(order.reply("\n".join(lines or [NO_CHANNELS])),))
 
 
 def _at_length(channel: ChannelStatus, now: float) -> str:
     told = [f"{channel.name}: {channel.state} for {lasting(now - channel.since)}"]
     if channel.state == "waiting":
-        told.append("another node has the connection")
+        told.append("another node holds the connection")
     if channel.last_inbound_at is None:
         told.append("no message yet")
     else:
         told.append(f"last message {ago(channel.last_inbound_at, now)}")
     if channel.last_poll_at is not None:
-        told.append(f"last asked for news {ago(channel.last_poll_at, now)}")
+        told.append(f"last poll {ago(channel.last_poll_at, now)}")
     return f"{', '.join(told)}{_problem(channel)}"
 
 
-def _problem(channel: ChannelStatus) -> str:
+def _problem(channel: ChannelStatus | ServiceStatus) -> str:
     return f" ({channel.problem[:PROBLEM_CHARS_MAX]})" if channel.problem else ""
 
 
@@ -116,13 +131,13 @@ def overview_commands(default_model: str) -> tuple[Command, ...]:
             name="/status",
             least=Role.MEMBER,
             busy=Busy.NOW,
-            summary="Say how this conversation and the gateway are",
-            look=lambda order, desk: _status(order, desk, default_model),
+            summary="Show the state of this conversation and of the gateway",
+            run_async=lambda order, context: _status(order, context, default_model),
         ),
         Command(
             name="/platforms",
             busy=Busy.NOW,
-            summary="Say which platforms are connected",
-            look=_platforms,
+            summary="Show which platforms are connected",
+            run_async=_platforms,
         ),
     )

@@ -1,28 +1,29 @@
-"""What a model read last in a conversation that is over, told from the events of its lane."""
+"""Rebuild what a model last read in a conversation that is over, from its session's events."""
 
 from collections.abc import Iterable
 
 from msgspec.structs import replace
 
 from hermes.core import events as e
-from hermes.core.channel import Desk
+from hermes.core.channel import CommandContext
 from hermes.core.errors import Rejected
 from hermes.core.ids import SessionId
 from hermes.core.provenance import labelled, read_with
 from hermes.core.session import Session
 from hermes.core.store import ConversationRow
 
-EVENTS_MAX = 20_000  # of a lane, the latest; what lies before is not looked at
-SPANS_MAX = 200  # each is read by itself
-UNKNOWN = ("private", "untrusted")  # nobody can say any more what was read in it
+EVENTS_MAX = 20_000  # latest events of a session; older ones are not read
+SPANS_MAX = 200  # each piece is read separately
+UNKNOWN = ("private", "untrusted")  # assumed when it is no longer known what was read
 
 
-async def last_view(session: Session, row: ConversationRow, desk: Desk) -> e.View:
-    """With what was taken back, summed up or brought back in it; else simply all of its rows."""
+async def last_view(session: Session, row: ConversationRow, context: CommandContext) -> e.View:
+    """Return the last view, with undone, summarised and resumed parts; otherwise a view of all
+    rows."""
     if row.id == session.id:
         return closed(session.view, session.id, session.rows)
     after = max(0, session.position - EVENTS_MAX)
-    events = await desk.store.library.events(session.key, after=after, limit=EVENTS_MAX)
+    events = await context.store.library.events(session.key, after=after, limit=EVENTS_MAX)
     view = view_at_the_end(events, row.id) or e.View((e.Span(row.id),), labels=UNKNOWN)
     view = closed(view, row.id, row.rows)
     demand_few_pieces(view)
@@ -35,7 +36,7 @@ def demand_few_pieces(view: e.View) -> None:
 
 
 def view_at_the_end(events: Iterable[e.Event], conversation: SessionId) -> e.View | None:
-    """None when the conversation does not begin in these events."""
+    """Return the last view; None if the conversation does not begin in these events."""
     current, view = SessionId(""), e.View()
     for event in events:
         match event:
@@ -60,7 +61,7 @@ def view_at_the_end(events: Iterable[e.Event], conversation: SessionId) -> e.Vie
 
 
 def closed(view: e.View, conversation: SessionId, rows: int) -> e.View:
-    """The same view of a conversation that grows no more."""
+    """Return the view with its open span closed: the conversation gets no more rows."""
     spans = (
         replace(span, stop=rows) if span.session == conversation and span.stop is None else span
         for span in view.spans

@@ -1,4 +1,4 @@
-"""`/invite`, `/people`, `/trust`: the owner lets people in, sends them away, and clears a label."""
+"""`/invite`, `/people`, `/trust`: admit and remove people, and clear the untrusted label."""
 
 import os
 import time
@@ -6,54 +6,52 @@ import time
 from msgspec.structs import replace
 
 from hermes.commands.elsewhere import by_owner
-from hermes.core.channel import Command, Desk, Obeyed, Order
+from hermes.core.channel import Command, CommandCall, CommandContext, CommandResult
 from hermes.core.events import ViewChanged
 from hermes.core.people import Role, sender_of
 from hermes.core.rules import Busy
 from hermes.core.store import Store
-from hermes.core.trust import Known, Request
-from hermes.views.honest import honest
+from hermes.core.trust import AdmissionRequest, KnownPerson
 from hermes.views.invites import INVITE_S, invited
+from hermes.views.visible_text import visible_text
 
-ALONE = "Only in a chat with me alone, or at the terminal."
-INVITED = (
-    "{}\n\nThis lets one person in, once, until {}. They send it to me, in a chat with me alone."
-)
-NOBODY = "Nobody has been let in. /invite makes a code that lets one person in."
+ALONE = "This works only in a private chat or in the terminal."
+INVITED = "{}\n\nThis lets one person in, once, until {}. They send it to me in a private chat."
+NOBODY = "No one has access yet. /invite makes a code for one person."
 GONE = "That request has been answered already."
 NO_ONE = "There is no such person. /people lists them."
 USAGE = "/people lists them. /people admit|dismiss REQUEST, /people revoke PLATFORM:ID."
 TRUSTED = (
-    "From here on I take what has been read in this conversation so far for yours. "
-    "What comes in from strangers later counts as before."
+    "I now trust everything that this conversation has read so far. Text from strangers that it "
+    "reads later is untrusted again."
 )
-NOTHING_READ = "Nothing that strangers wrote has been read in this conversation."
+NOTHING_READ = "This conversation has not read any untrusted text."
 UNTRUSTED = "untrusted"
 
 
-async def _invite(order: Order, desk: Desk) -> Obeyed:
+async def _invite(order: CommandCall, context: CommandContext) -> CommandResult:
     if not by_owner(order):
         return _said(order, ALONE)
-    at = desk.clock()
+    at = context.clock()
     code, invite = invited(
         Role.PAIRED, at, INVITE_S, by=sender_of(order.inbound).name, chance=os.urandom
     )
-    await desk.store.trust.invite(invite)
+    await context.store.trust.invite(invite)
     until = time.strftime("%H:%M UTC", time.gmtime(invite.expires_at))
     return _said(order, INVITED.format(code, until))
 
 
-async def _people(order: Order, desk: Desk) -> Obeyed:
+async def _people(order: CommandCall, context: CommandContext) -> CommandResult:
     if not by_owner(order):
         return _said(order, ALONE)
     word, _, name = order.argument.partition(" ")
     match word.lower():
         case "":
-            return _said(order, await _listed(desk.store))
+            return _said(order, await _listed(context.store))
         case "admit" | "dismiss" if name.strip():
-            return _said(order, await _decided(order, desk, word.lower(), name.strip()))
+            return _said(order, await _decided(order, context, word.lower(), name.strip()))
         case "revoke" if name.strip():
-            return _said(order, await _revoked(order, desk, name.strip()))
+            return _said(order, await _revoked(order, context, name.strip()))
         case _:
             return _said(order, USAGE)
 
@@ -61,64 +59,68 @@ async def _people(order: Order, desk: Desk) -> Obeyed:
 async def _listed(store: Store) -> str:
     people = (await store.trust.register()).people.values()
     lines = [
-        f"- {known.platform}:{known.id} ({honest(known.name) or 'no name'}), {_role(known.role)}"
+        f"- {known.platform}:{known.id} ({_name(known.name)}), {_role(known.role)}"
         for known in people
     ]
     lines += [
-        f"- asks to be let in: {r.platform}:{honest(r.person)} ({honest(r.name) or 'no name'}), "
+        f"- asks to be let in: {r.platform}:{visible_text(r.person)} ({_name(r.name)}), "
         f"/people admit {r.id}"
         for r in await store.trust.requests()
     ]
     return "\n".join(lines) or NOBODY
 
 
-async def _decided(order: Order, desk: Desk, word: str, name: str) -> str:
-    trust = desk.store.trust
-    found: list[Request] = [each for each in await trust.requests() if each.id == name]
+async def _decided(order: CommandCall, context: CommandContext, word: str, name: str) -> str:
+    trust = context.store.trust
+    found: list[AdmissionRequest] = [each for each in await trust.requests() if each.id == name]
     if not found:
         return GONE
     [request] = found
-    who = f"{request.platform}:{honest(request.person)}"
+    who = f"{request.platform}:{visible_text(request.person)}"
     if word == "dismiss":
-        await trust.dismiss(request.id, by=sender_of(order.inbound).name, at=desk.clock())
-        return f"{who} is not let in."
-    known = Known(
+        await trust.dismiss(request.id, by=sender_of(order.inbound).name, at=context.clock())
+        return f"{who} has no access."
+    known = KnownPerson(
         platform=request.platform,
         id=request.person,
         role=Role.PAIRED,
         name=request.name,
         chat=request.chat,
-        since=desk.clock(),
+        since=context.clock(),
         by=sender_of(order.inbound).name,
     )
     return f"{who} may talk to me now." if await trust.admit(known, request=request.id) else GONE
 
 
-async def _revoked(order: Order, desk: Desk, name: str) -> str:
+async def _revoked(order: CommandCall, context: CommandContext, name: str) -> str:
     platform, _, id_ = name.partition(":")
-    known = (await desk.store.trust.register()).people.get((platform, id_))
+    known = (await context.store.trust.register()).people.get((platform, id_))
     if known is None:
         return NO_ONE
-    at, by = desk.clock(), sender_of(order.inbound).name
-    await desk.store.trust.revoke(replace(known, role=Role.STRANGER, since=at, by=by))
-    return f"{honest(name)} is sent away."
+    at, by = context.clock(), sender_of(order.inbound).name
+    await context.store.trust.revoke(replace(known, role=Role.STRANGER, since=at, by=by))
+    return f"{visible_text(name)} is removed."
 
 
-def _trust(order: Order) -> Obeyed:
+def _trust(order: CommandCall) -> CommandResult:
     view = order.session.view
     if UNTRUSTED not in view.labels:
         return _said(order, NOTHING_READ)
     labels = tuple(label for label in view.labels if label != UNTRUSTED)
     changed = ViewChanged(replace(view, labels=labels), "trusted", order.at)
-    return Obeyed(events=(changed,), replies=(order.reply(TRUSTED),))
+    return CommandResult(events=(changed,), replies=(order.reply(TRUSTED),))
+
+
+def _name(name: str) -> str:
+    return visible_text(name) or "no name"
 
 
 def _role(role: Role) -> str:
-    return "sent away" if role is Role.STRANGER else role.name.lower()
+    return "removed" if role is Role.STRANGER else role.name.lower()
 
 
-def _said(order: Order, text: str) -> Obeyed:
-    return Obeyed(replies=(order.reply(text),))
+def _said(order: CommandCall, text: str) -> CommandResult:
+    return CommandResult(replies=(order.reply(text),))
 
 
 PEOPLE_COMMANDS = (
@@ -126,19 +128,19 @@ PEOPLE_COMMANDS = (
         name="/invite",
         busy=Busy.NOW,
         summary="Make a code that lets one person in, once",
-        look=_invite,
+        run_async=_invite,
     ),
     Command(
         name="/people",
         busy=Busy.NOW,
-        summary="Who may talk to me; let somebody in, or send them away",
-        look=_people,
+        summary="Show who may talk to me; accept or remove people",
+        run_async=_people,
         argument="[admit|dismiss REQUEST | revoke PLATFORM:ID]",
     ),
     Command(
         name="/trust",
         busy=Busy.LATER,
-        summary="Take what strangers wrote in this conversation for your own words",
+        summary="Trust everything that this conversation has read so far",
         run=_trust,
     ),
 )

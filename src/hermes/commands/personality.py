@@ -1,9 +1,9 @@
-"""`/personality`: how the agent speaks in this chat."""
+"""`/personality`: choose how the agent speaks in this chat."""
 
 from collections.abc import Mapping
 
 from hermes.commands.words import first_words
-from hermes.core.channel import Command, Obeyed, Order
+from hermes.core.channel import Command, CommandCall, CommandResult
 from hermes.core.events import Event, FactSet
 from hermes.core.people import Role
 from hermes.core.rules import Busy
@@ -12,11 +12,11 @@ FACT = "personality"
 NONE = "none"
 SHOWN_CHARS_MAX = 70
 LISTED_MAX = 40
-HOW = "/personality NAME changes it, /personality none goes without."
+HOW = "/personality NAME changes it, /personality none turns it off."
 
 
-def _personality(order: Order, known: Mapping[str, str], default: str) -> Obeyed:
-    current = order.session.facts.get(FACT, "") or default
+def _personality(order: CommandCall, known: Mapping[str, str], default: str) -> CommandResult:
+    current = order.session.facts.personality or default
     if not order.argument:
         return _said(order, f"{_now(current, known)} {HOW}\n{_listed(known)}")
     wanted = order.argument.lower()
@@ -24,24 +24,24 @@ def _personality(order: Order, known: Mapping[str, str], default: str) -> Obeyed
         problem = f"There is no personality “{first_words(order.argument)}”; it stays as it is."
         return _said(order, f"{problem}\n{_listed(known)}")
     if wanted == current or (wanted == NONE and not current):
-        return _said(order, f"{_now(current, known)} It stays so.")
+        return _said(order, f"{_now(current, known)} Nothing was changed.")
     text = f"From now on: {wanted}."
     if wanted == NONE:
-        text = "From now on I speak without a personality."
-    return Obeyed(events=_changed(order, wanted, default), replies=(order.reply(text),))
+        text = "The personality is now off."
+    return CommandResult(events=_changed(order, wanted, default), replies=(order.reply(text),))
 
 
-def _changed(order: Order, wanted: str, default: str) -> tuple[Event, ...]:
-    """What is meant by default is not remembered. The prompt that was kept holds no more."""
+def _changed(order: CommandCall, wanted: str, default: str) -> tuple[Event, ...]:
+    """Return the events of the choice. The default is not stored; the cached prompt is dropped."""
     value = "" if wanted == (default or NONE) else wanted
     return FactSet(FACT, value, order.at), FactSet("prompt", "", order.at)
 
 
 def _now(current: str, known: Mapping[str, str]) -> str:
     if not current or current == NONE:
-        return "I speak without a personality here."
+        return "No personality is set here."
     if current not in known:
-        return f"The personality here is {current}, which is gone from the settings."
+        return f"The personality here is {current}, which is no longer in the settings."
     return f"The personality here is {current}."
 
 
@@ -53,17 +53,18 @@ def _listed(known: Mapping[str, str]) -> str:
     return "\n".join(lines)
 
 
-def _said(order: Order, text: str) -> Obeyed:
-    return Obeyed(replies=(order.reply(text),))
+def _said(order: CommandCall, text: str) -> CommandResult:
+    return CommandResult(replies=(order.reply(text),))
 
 
 def personality_command(known: Mapping[str, str], default: str) -> Command:
-    """`known` is name to text; `default` the one that holds where nothing was chosen, or ""."""
+    """Return the command. `known` maps name to text; `default` is used where none was chosen, or
+    ""."""
     return Command(
         name="/personality",
         least=Role.PAIRED,
         busy=Busy.NOW,
-        summary="List the ways I can speak, or choose one",
+        summary="List the personalities, or choose one",
         run=lambda order: _personality(order, known, default),
         argument="[NAME]",
     )

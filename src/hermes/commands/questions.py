@@ -1,81 +1,103 @@
-"""`/approve` and `/deny`: the owner's answer, about exactly the call that was shown (C63)."""
+"""`/approve` and `/deny`: the owner's answer about exactly the call that was shown (C63)."""
 
 import re
 
 from hermes.commands.elsewhere import by_owner, forwarded
-from hermes.core.channel import Command, Desk, Obeyed, Order
+from hermes.commands.words import quoted
+from hermes.core.channel import Command, CommandCall, CommandContext, CommandResult
 from hermes.core.events import QuestionAnswered
 from hermes.core.people import sender_of
 from hermes.core.projection import QuestionRow
 from hermes.core.rules import Busy
-from hermes.core.session import Asking
+from hermes.core.session import CallState
 from hermes.core.transcript import SAID_NO
+from hermes.views.cards import QUOTE, summary
+from hermes.views.session_names import short_key
 
-NOTHING_WAITS = "Nothing waits for an answer."
-NO_SUCH = "There is no such question."
+NOTHING_WAITS = "No question is waiting for an answer."
+NO_SUCH = "I do not know that question."
 CLOSED = "That question is closed: {}."
-SEVERAL = "Several questions wait. Name one by its id, or ask me in a chat with me alone."
-NOT_A_YES = "I did not take that for a yes. /approve allows it once, /deny refuses it."
-ONCE = "Allowed this once. “Always” is not possible for such a call, so I will ask again."
-ALWAYS = "Allowed, now and for such calls. `hermes approvals grants` lists what you have allowed."
+SEVERAL = "Several questions are waiting. Name one by its id, or ask me in a private chat."
+WHICH = "Several questions are waiting. Which one?"
+NOT_A_YES = "I did not take that as a yes. /approve allows it once, /deny refuses it."
+ONCE = "Allowed this once. “{}” is not possible for this call, so I will ask again."
+ALWAYS = (
+    "Allowed, now and for similar calls. `hermes approvals grants` lists what you have allowed."
+)
+FOR_SESSION = "Allowed, now and for similar calls in this conversation. /new ends that."
 REASON_CHARS_MAX = 2_000
 LISTED_MAX = 20
-ID = re.compile(r"[0-9a-f]{32}")  # of any question; `/deny covid-19 …` is a reason
-YES = ("", "once", "always")
+SESSIONS_MAX = 200  # sessions to look up titles for
+ID = re.compile(r"[0-9a-f]{32}")  # an id of a question; `/deny covid-19 …` is a reason
+YES = ("", "once", "session", "always")
 
 
-async def _approve(order: Order, desk: Desk) -> Obeyed:
+async def _approve(order: CommandCall, context: CommandContext) -> CommandResult:
     id_, words = _given(order)
-    phase = order.session.phase
+    asked, turn = _asked(order, id_), order.session.turn
     if words.lower() not in YES:
         return _said(order, NOT_A_YES)
-    if not isinstance(phase, Asking) or id_ not in ("", phase.question):
-        return await _elsewhere(order, desk, "/approve", id_, words)
-    wanted = words.lower() == "always"
+    if asked is None or turn is None:
+        return await _elsewhere(order, context, "/approve", id_, words)
+    wanted = words.lower()
+    always = asked.offer if wanted == "always" else None
+    session = asked.session_offer if wanted == "session" else None
     answered = QuestionAnswered(
-        turn=phase.turn.id,
-        call=phase.call,
+        turn=turn.id,
+        call=asked.call.id,
         granted=True,
         epoch=order.epoch,
         at=order.at,
         by=sender_of(order.inbound).name,
-        grant=phase.offer if wanted else None,
+        grant=always,
+        session_grant=session,
     )
-    told = (ALWAYS if phase.offer is not None else ONCE,) if wanted else ()
-    return Obeyed(events=(answered,), replies=tuple(map(order.reply, told)))
+    told = {
+        "always": ALWAYS if always is not None else ONCE.format("Always"),
+        "session": FOR_SESSION if session is not None else ONCE.format("For this session"),
+    }
+    replies = (order.reply(told[wanted]),) if wanted in told else ()
+    return CommandResult(events=(answered,), replies=replies)
 
 
-async def _deny(order: Order, desk: Desk) -> Obeyed:
+async def _deny(order: CommandCall, context: CommandContext) -> CommandResult:
     id_, words = _given(order)
-    phase = order.session.phase
-    if not isinstance(phase, Asking) or id_ not in ("", phase.question):
-        return await _elsewhere(order, desk, "/deny", id_, words)
+    asked, turn = _asked(order, id_), order.session.turn
+    if asked is None or turn is None:
+        return await _elsewhere(order, context, "/deny", id_, words)
     reason = f"{SAID_NO} Their reason: {words[:REASON_CHARS_MAX]}" if words else ""
     answered = QuestionAnswered(
-        turn=phase.turn.id,
-        call=phase.call,
+        turn=turn.id,
+        call=asked.call.id,
         granted=False,
         epoch=order.epoch,
         at=order.at,
         text=reason,
         by=sender_of(order.inbound).name,
     )
-    return Obeyed(events=(answered,))
+    return CommandResult(events=(answered,))
 
 
-def _given(order: Order) -> tuple[str, str]:
-    """The question that was named, or none, and the words behind it."""
+def _given(order: CommandCall) -> tuple[str, str]:
+    """Split the argument into the id of a question, or "", and the remaining words."""
     first, *rest = order.argument.split(None, 1) or [""]
-    phase = order.session.phase
-    named = isinstance(phase, Asking) and first and first == phase.question
+    named = first and first in [asked.question for asked in order.session.questions]
     if named or ID.fullmatch(first):
         return first, "".join(rest)
     return "", order.argument
 
 
-async def _elsewhere(order: Order, desk: Desk, name: str, id_: str, words: str) -> Obeyed:
-    """Another session asked, or none did."""
-    library = desk.store.library
+def _asked(order: CommandCall, id_: str) -> CallState | None:
+    """Return the named question of this session; the oldest one if none is named."""
+    asked = order.session.questions
+    return next((each for each in asked if id_ in ("", each.question)), None)
+
+
+async def _elsewhere(
+    order: CommandCall, context: CommandContext, name: str, id_: str, words: str
+) -> CommandResult:
+    """Answer a question of another session, or say that there is none."""
+    library = context.store.library
     if id_:
         row = await library.question(id_)
         waits = [row] if row is not None and row.state == "pending" else []
@@ -88,13 +110,21 @@ async def _elsewhere(order: Order, desk: Desk, name: str, id_: str, words: str) 
     if len(waits) > 1 and not by_owner(order):
         return _said(order, SEVERAL)
     if len(waits) > 1:
-        lines = [f"{name} {row.id}  ({row.tool}: {row.why})" for row in waits]
-        return _said(order, "\n".join(["Several questions wait. Which one?", *lines]))
+        titles = {row.key: row.title for row in await library.sessions(limit=SESSIONS_MAX)}
+        lines = [_choice(name, row, titles.get(row.key, "")) for row in waits]
+        return _said(order, "\n".join([WHICH, *lines]))
     [row] = waits
-    if row.key == order.session.key:  # it is asked by now, or was a moment ago
-        return _said(order, CLOSED.format("another one is asked now"))
-    await desk.accept(forwarded(order, row.key, f"{name} {row.id} {words}".strip()))
-    return Obeyed()
+    if row.key == order.session.key:  # it was replaced a moment ago
+        return _said(order, CLOSED.format("another question replaced it"))
+    await context.accept(forwarded(order, row.key, f"{name} {row.id} {words}".strip()))
+    return CommandResult()
+
+
+def _choice(name: str, row: QuestionRow, title: str) -> str:
+    """Describe a question: its command, its session, and what to type to answer it."""
+    where = short_key(row.key).replace(":", " ")
+    where = f"{quoted(title)} ({where})" if title else where
+    return f"\n{QUOTE}{summary(row.preview)}\nSession: {where}\n{name} {row.id}"
 
 
 def _ending(row: QuestionRow) -> str:
@@ -102,23 +132,24 @@ def _ending(row: QuestionRow) -> str:
     return f"{row.state}{by}"
 
 
-def _said(order: Order, text: str) -> Obeyed:
-    return Obeyed(replies=(order.reply(text),))
+def _said(order: CommandCall, text: str) -> CommandResult:
+    return CommandResult(replies=(order.reply(text),))
 
 
 QUESTION_COMMANDS = (
     Command(
         name="/approve",
         busy=Busy.NOW,
-        summary="Allow the call that waits for you, or the one that is named; always: such calls",
-        look=_approve,
-        argument="[ID] [always]",
+        summary="Allow the waiting call, or the one you name; add session or always to allow "
+        "similar calls too",
+        run_async=_approve,
+        argument="[ID] [session|always]",
     ),
     Command(
         name="/deny",
         busy=Busy.NOW,
-        summary="Refuse the call that waits for you, with a reason if you like",
-        look=_deny,
+        summary="Refuse the waiting call, with a reason if you like",
+        run_async=_deny,
         argument="[ID] [REASON]",
     ),
 )

@@ -1,4 +1,4 @@
-"""`/skills`, and `/<skill>` for each of them: instructions that a person asks for by name.
+"""`/skills`, and `/<skill>` for each of them: use a skill by name.
 
 A skill becomes a message of the same person, in the same commit as the command: after a crash
 it is there once, and it waits, interrupts or steers as any message does.
@@ -12,7 +12,7 @@ from msgspec.structs import replace
 
 from hermes.commands.elsewhere import by_owner
 from hermes.commands.words import counted, first_words
-from hermes.core.channel import Command, Desk, Obeyed, Order
+from hermes.core.channel import Command, CommandCall, CommandContext, CommandResult
 from hermes.core.errors import Rejected
 from hermes.core.events import MessageReceived
 from hermes.core.ids import MessageId
@@ -21,11 +21,11 @@ from hermes.core.people import Role
 from hermes.core.policy import UNTRUSTED
 from hermes.core.rules import Busy
 from hermes.core.session import ref
-from hermes.views.skills import Proposal, SkillShelf
+from hermes.views.skills import SkillProposal, SkillShelf
 
 DIFF_CHARS_MAX = 6_000
 LINE_CHARS_MAX = 90
-OWNER_ONLY = "Only the owner decides about skills: in a chat with me alone, or at the terminal."
+OWNER_ONLY = "Only the owner can do this, in a private chat or in the terminal."
 USAGE = (
     "/skills lists them. /skills view NAME, /skills run NAME [TEXT] (or just /NAME [TEXT]), "
     "/skills diff|approve|reject PROPOSAL, /skills undo|disable|enable NAME."
@@ -41,21 +41,21 @@ Known = Mapping[str, Command]
 
 
 def skills_command(shelf: SkillShelf) -> Command:
-    async def look(order: Order, _desk: Desk) -> Obeyed:
+    async def run_async(order: CommandCall, _desk: CommandContext) -> CommandResult:
         return await asyncio.to_thread(_skills, shelf, order)
 
     return Command(
         name="/skills",
         least=Role.PAIRED,
         busy=Busy.NOW,
-        summary="List skills, use one, and decide about what the agent proposes",
-        look=look,
+        summary="List skills, use one, and decide on the agent's proposals",
+        run_async=run_async,
         argument="[run|view|diff|approve|reject|undo|disable|enable NAME]",
     )
 
 
 def skill_command(shelf: SkillShelf, name: str, summary: str = "") -> Command:
-    async def look(order: Order, _desk: Desk) -> Obeyed:
+    async def run_async(order: CommandCall, _desk: CommandContext) -> CommandResult:
         return await asyncio.to_thread(_run, shelf, order, name, order.argument)
 
     return Command(
@@ -63,20 +63,20 @@ def skill_command(shelf: SkillShelf, name: str, summary: str = "") -> Command:
         least=Role.PAIRED,
         busy=Busy.NOW,
         summary=summary or f"Use the skill {name}",
-        look=look,
+        run_async=run_async,
         argument="[TEXT]",
     )
 
 
 def declared(shelf: SkillShelf, taken: Known) -> tuple[Command, ...]:
-    """A command for each skill that can be used now, for lists of commands. A skill that is named
-    like a command is used with /skills run."""
+    """Return a command for each usable skill, for lists. A skill with the name of a command is used
+    with /skills run."""
     rows = [row for row in shelf.rows() if row.state == "on" and f"/{row.name}" not in taken]
     return tuple(skill_command(shelf, row.name, _summary(row.description)) for row in rows)
 
 
 class LiveCommands(Mapping[str, T]):
-    """Fixed commands, and one for each skill of the moment: a new skill works at once.
+    """Fixed commands, plus one for each current skill: a new skill works at once.
 
     The shelf is looked at only for a word that no fixed command has, and nothing is read then but
     names. `/daily_brief` is /daily-brief, for platforms where a command has no hyphen.
@@ -108,19 +108,19 @@ def live_commands(fixed: Known, shelf: SkillShelf) -> Known:
 
 
 def live_busy(fixed: Known, shelf: SkillShelf) -> Mapping[str, Busy]:
-    """The same for the rules of a decision."""
+    """Return the busy rules of the same commands."""
     busy = {name: command.busy for name, command in fixed.items()}
     return LiveCommands(busy, shelf, lambda _name: Busy.NOW)
 
 
-def _skills(shelf: SkillShelf, order: Order) -> Obeyed:
+def _skills(shelf: SkillShelf, order: CommandCall) -> CommandResult:
     word, _, rest = order.argument.partition(" ")
     name, _, text = rest.strip().partition(" ")
     match word.lower():
         case "" | "list":
             return _said(order, _listed(shelf))
         case "proposals":
-            return _said(order, "\n".join(_waiting(shelf)) or "Nothing waits for a decision.")
+            return _said(order, "\n".join(_waiting(shelf)) or "There are no proposals.")
         case "run" if name:
             return _run(shelf, order, name.removeprefix("/"), text.strip())
         case "view" if name:
@@ -133,9 +133,9 @@ def _skills(shelf: SkillShelf, order: Order) -> Obeyed:
             return _said(order, USAGE)
 
 
-def _run(shelf: SkillShelf, order: Order, name: str, text: str) -> Obeyed:
-    """Raises Rejected, with a sentence for the person. A stranger's skill stays a stranger's
-    words, also when the owner asks for it."""
+def _run(shelf: SkillShelf, order: CommandCall, name: str, text: str) -> CommandResult:
+    """Return the message that uses a skill. Raise Rejected with a sentence for the person. An
+    untrusted skill stays untrusted text, even if the owner asks for it."""
     instructions, source = shelf.read(name)
     foreign = (UNTRUSTED,) if source == "installed" else ()
     shelf.used(name, ref(order.inbound))
@@ -147,7 +147,7 @@ def _run(shelf: SkillShelf, order: Order, name: str, text: str) -> Obeyed:
         before=(),
         labels=(*order.inbound.labels, *foreign),
     )
-    return Obeyed(events=(MessageReceived(said, order.session.id),))
+    return CommandResult(events=(MessageReceived(said, order.session.id),))
 
 
 def _listed(shelf: SkillShelf) -> str:
@@ -173,12 +173,12 @@ def _waiting(shelf: SkillShelf) -> list[str]:
     return [head, *map(_proposal, proposals)]
 
 
-def _proposal(proposal: Proposal) -> str:
-    tainted = ", after reading somebody else's words" * proposal.untrusted
+def _proposal(proposal: SkillProposal) -> str:
+    tainted = ", after reading untrusted text" * proposal.untrusted
     return f"- {proposal.id}: {proposal.action} {proposal.name}{tainted}: {proposal.why}"
 
 
-def _diff(shelf: SkillShelf, order: Order, named: str) -> Obeyed:
+def _diff(shelf: SkillShelf, order: CommandCall, named: str) -> CommandResult:
     try:
         proposal = shelf.proposals.found(named)
     except Rejected:
@@ -193,17 +193,17 @@ def _diff(shelf: SkillShelf, order: Order, named: str) -> Obeyed:
     if proposal.state == "waiting":
         yes, no = f"/skills approve {proposal.id}", f"/skills reject {proposal.id}"
         reply = replace(reply, buttons=(("Approve", yes), ("Reject", no)))
-    return Obeyed(replies=(reply,))
+    return CommandResult(replies=(reply,))
 
 
-def _decided(shelf: SkillShelf, order: Order, word: str, name: str) -> Obeyed:
+def _decided(shelf: SkillShelf, order: CommandCall, word: str, name: str) -> CommandResult:
     if not by_owner(order):
         return _said(order, OWNER_ONLY)
     match word:
         case "approve":
             made = shelf.proposals.approve(name)
             text = (
-                f"{made.name} is in force ({made.digest[:12]}). /skills undo {made.name} undoes it."
+                f"{made.name} is active ({made.digest[:12]}). /skills undo {made.name} undoes it."
             )
         case "reject":
             text = f"Rejected: {shelf.proposals.reject(name).name}."
@@ -215,9 +215,9 @@ def _decided(shelf: SkillShelf, order: Order, word: str, name: str) -> Obeyed:
     return _said(order, text)
 
 
-def _said(order: Order, text: str) -> Obeyed:
+def _said(order: CommandCall, text: str) -> CommandResult:
     reply: Reply = order.reply(text)
-    return Obeyed(replies=(reply,))
+    return CommandResult(replies=(reply,))
 
 
 def _summary(description: str) -> str:

@@ -1,4 +1,4 @@
-"""Commands about the turn that runs: stop it, tell it something, put a message behind it."""
+"""Commands about the running turn: stop it, steer it, queue a message after it."""
 
 import re
 from collections.abc import Callable
@@ -6,7 +6,8 @@ from typing import Literal
 
 from msgspec.structs import replace
 
-from hermes.core.channel import Command, Obeyed, Order
+from hermes.core.channel import Command, CommandCall, CommandResult
+from hermes.core.draft import in_place_of_draft
 from hermes.core.events import (
     CompactionFailed,
     MessageReceived,
@@ -17,101 +18,117 @@ from hermes.core.events import (
 )
 from hermes.core.ids import MessageId
 from hermes.core.messages import Reply
-from hermes.core.people import Role
+from hermes.core.people import Role, sender_of
 from hermes.core.rules import Busy
-from hermes.core.session import Asking, Running, Suspended, Turn, ref
+from hermes.core.session import Running, Suspended, Turn, Waiting, ref
 from hermes.core.step import command_name
 
 STOPPED = "Stopped."
 NOTHING_RUNS = "Nothing is running."
 OTHER_TURN = "That turn is not running any more."
 QUEUED = "Queued."
+NOT_YOUR_TURN = "This turn is not yours to steer. I will answer you when it is done."
 TURN_ID = re.compile(r"(?=\S*\d)\S+")  # one word with a digit; `/stop now` names no turn
 
 
-def open_turn(order: Order) -> Turn | None:
-    """The turn that runs or waits for an answer; a parked one is not open."""
+def open_turn(order: CommandCall) -> Turn | None:
+    """Return the turn that is running or waiting for an answer; a suspended one is not open."""
     phase = order.session.phase
-    return phase.turn if isinstance(phase, Running | Asking) else None
+    return phase.turn if isinstance(phase, Running | Waiting) else None
 
 
-def interrupted(order: Order, why: Literal["stopped", "reset"]) -> tuple[TurnInterrupted, ...]:
+def interrupted(
+    order: CommandCall, why: Literal["stopped", "reset"]
+) -> tuple[TurnInterrupted, ...]:
     turn = open_turn(order)
     return () if turn is None else (TurnInterrupted(turn.id, why, order.at, order.reached),)
 
 
-def last_words(order: Order, text: str) -> tuple[Reply, ...]:
-    """Said in the place of what is shown of an answer that will not come (C54)."""
+def last_words(order: CommandCall, text: str) -> tuple[Reply, ...]:
+    """Return the last reply of a stopped turn; it replaces the draft that was shown (C54)."""
     turn, said = open_turn(order), order.reply(text)
-    if turn is None or not turn.draft:
+    if turn is None or not (turn.draft or turn.unseen):
         return (said,)
     if turn.address == order.inbound.address:
-        return (replace(said, replaces=turn.draft),)
-    there = replace(order.reply(text, 1), address=turn.address, replaces=turn.draft)
-    return (said, there)
+        return (in_place_of_draft(turn, said),)
+    there = replace(order.reply(text, 1), address=turn.address)
+    return (said, in_place_of_draft(turn, there))
 
 
-def _stop(order: Order) -> Obeyed:
-    """For a turn that was named, and is another one, nothing happens (C18)."""
+def _stop(order: CommandCall) -> CommandResult:
+    """Stop the open turn. If a different turn was named, do nothing (C18)."""
     turn = open_turn(order)
     named = order.argument if TURN_ID.fullmatch(order.argument) else ""
     if named and (turn is None or turn.id != named):
-        return Obeyed(replies=(order.reply(OTHER_TURN),))
+        return CommandResult(replies=(order.reply(OTHER_TURN),))
     if turn is None:
         return _stop_beside(order)
-    return Obeyed(events=interrupted(order, "stopped"), replies=last_words(order, STOPPED))
+    return CommandResult(events=interrupted(order, "stopped"), replies=last_words(order, STOPPED))
 
 
-def _stop_beside(order: Order) -> Obeyed:
-    """Outside of a turn only a compaction can be under way."""
+def _stop_beside(order: CommandCall) -> CommandResult:
+    """Stop a compaction, the only work outside of a turn."""
     session = order.session
     if session.compaction.wanted is None:
-        return Obeyed(replies=(order.reply(NOTHING_RUNS),))
-    stopped = CompactionFailed(session.viewed_at, "you stopped it.", order.at, order.at)
-    return Obeyed(events=(stopped,), replies=(order.reply(STOPPED),))
+        return CommandResult(replies=(order.reply(NOTHING_RUNS),))
+    stopped = CompactionFailed(session.viewed_at, "You stopped it.", order.at, order.at)
+    return CommandResult(events=(stopped,), replies=(order.reply(STOPPED),))
 
 
-def _stop_and_reset(order: Order) -> Obeyed:
-    """`sessions.on_stop: reset`: what follows starts clean; the old conversation is kept (C17)."""
+def _stop_and_reset(order: CommandCall) -> CommandResult:
+    """Stop the turn and start clean, for `sessions.on_stop: reset`; the conversation is kept
+    (C17)."""
     obeyed = _stop(order)
     if open_turn(order) is None:
         return obeyed
     parked = SessionSuspended("you stopped it", order.at)
-    return Obeyed(events=(*obeyed.events, parked), replies=obeyed.replies)
+    return CommandResult(events=(*obeyed.events, parked), replies=obeyed.replies)
 
 
-def _steer(order: Order) -> Obeyed:
+def _steer(order: CommandCall) -> CommandResult:
     turn = open_turn(order)
     if not order.argument:
-        return Obeyed(replies=(order.reply("Say what to keep in mind: /steer TEXT"),))
-    if turn is None:  # perhaps it ended meanwhile: what was said is not lost
+        return CommandResult(replies=(order.reply("Add the text: /steer TEXT"),))
+    sender = sender_of(order.inbound)
+    text = order.argument if sender.is_alone else f"{_named(order)}: {order.argument}"
+    if turn is None or order.role > order.role_of_turn:
+        # The turn ended meanwhile, or belongs to someone else: make it an ordinary message.
         id_ = MessageId(f"{order.inbound.id}/said")
-        said = replace(order.inbound, id=id_, text=order.argument)
-        return Obeyed(events=(MessageReceived(said, order.session.id),))
-    steered = TurnSteered(turn.id, ref(order.inbound), order.argument, order.at)
-    return Obeyed(events=(steered,), replies=(order.reply("Noted for the next step."),))
+        said = replace(order.inbound, id=id_, text=text, waits=True)
+        received = MessageReceived(said, order.session.id)
+        told = () if turn is None else (order.reply(NOT_YOUR_TURN),)
+        return CommandResult(events=(received,), replies=told)
+    steered = TurnSteered(turn.id, ref(order.inbound), text, order.at)
+    return CommandResult(events=(steered,), replies=(order.reply("Noted for the next step."),))
 
 
-def _queue(order: Order, is_command: Callable[[str], bool]) -> Obeyed:
-    """The text becomes a message that neither interrupts nor steers."""
+def _named(order: CommandCall) -> str:
+    who = order.inbound.sender
+    return f"{who.name} ({who.id})" if who.name else who.id
+
+
+def _queue(order: CommandCall, is_command: Callable[[str], bool]) -> CommandResult:
+    """Turn the text into a message that neither interrupts nor steers."""
     if not order.argument:
-        return Obeyed(replies=(order.reply("Say what comes next: /queue TEXT"),))
+        return CommandResult(replies=(order.reply("Add the text: /queue TEXT"),))
     id_ = MessageId(f"{order.inbound.id}/queued")
     queued = replace(order.inbound, id=id_, text=order.argument, waits=True)
     if is_command(command_name(queued)):
-        return Obeyed(replies=(order.reply("A command does not queue; send it by itself."),))
+        return CommandResult(
+            replies=(order.reply("Commands cannot be queued. Send the command directly."),)
+        )
     received = MessageReceived(queued, order.session.id)
     if open_turn(order) is None:
-        return Obeyed(events=(received,))
+        return CommandResult(events=(received,))
     told = PersonTold(order.at, messages=(ref(queued),))
-    return Obeyed(events=(received, told), replies=(order.reply(QUEUED),))
+    return CommandResult(events=(received, told), replies=(order.reply(QUEUED),))
 
 
-def _suspend(order: Order) -> Obeyed:
+def _suspend(order: CommandCall) -> CommandResult:
     if isinstance(order.session.phase, Suspended):
-        return Obeyed(replies=(order.reply("Suspended already."),))
-    suspended = SessionSuspended("it was suspended by its owner", order.at)
-    return Obeyed(events=(suspended,), replies=(order.reply("Suspended."),))
+        return CommandResult(replies=(order.reply("It is already suspended."),))
+    suspended = SessionSuspended("its owner suspended it", order.at)
+    return CommandResult(events=(suspended,), replies=(order.reply("Suspended."),))
 
 
 def turn_commands(
@@ -122,7 +139,7 @@ def turn_commands(
             name="/stop",
             least=Role.MEMBER,
             busy=Busy.NOW,
-            summary="Stop the running turn, or only the one that is named",
+            summary="Stop the running turn, or the one you name",
             run=_stop if on_stop == "keep" else _stop_and_reset,
             argument="[TURN]",
         ),
@@ -130,7 +147,7 @@ def turn_commands(
             name="/steer",
             least=Role.MEMBER,
             busy=Busy.BETWEEN,
-            summary="Tell the running turn something without stopping it",
+            summary="Add a note to the running turn without stopping it",
             run=_steer,
             argument="TEXT",
         ),
@@ -138,14 +155,14 @@ def turn_commands(
             name="/queue",
             least=Role.MEMBER,
             busy=Busy.NOW,
-            summary="Say something for when the running turn is done",
+            summary="Send a message that waits until the running turn is done",
             run=lambda order: _queue(order, is_command),
             argument="TEXT",
         ),
         Command(
             name="/suspend",
             busy=Busy.NOW,
-            summary="Park this conversation; the next message begins a new one",
+            summary="Suspend this conversation; the next message begins a new one",
             run=_suspend,
         ),
     )

@@ -1,4 +1,4 @@
-"""`/usage` and `/insights`: what this conversation, this day and the last weeks have taken."""
+"""`/usage` and `/insights`: tokens and costs of this conversation, today, and the last weeks."""
 
 from collections.abc import Callable, Iterator, Sequence
 
@@ -6,12 +6,12 @@ from msgspec.structs import replace
 
 from hermes.commands.elsewhere import by_owner
 from hermes.commands.words import counted, lasting
-from hermes.core.channel import Command, Desk, Obeyed, Order
+from hermes.core.channel import Command, CommandCall, CommandContext, CommandResult
 from hermes.core.people import Role
 from hermes.core.rules import Busy
 from hermes.core.session import Session
 from hermes.core.store import ToolSum
-from hermes.views.amounts import price, share, short, sparks, tokens
+from hermes.views.amounts import price, share, sparks, tokens
 from hermes.views.chart import Sheet, chart
 from hermes.views.insights import (
     DAY_S,
@@ -25,26 +25,27 @@ from hermes.views.insights import (
     spent_figure,
     total,
 )
+from hermes.views.session_names import short_key
 from hermes.views.svg import svg
 
 LINES_MAX = 5
 WRONG_DAYS = f"Say how many days, from 1 to {DAYS_MAX}: /insights {DAYS}"
-NOTHING = "No model has been asked in that time."
+NOTHING = "No model calls in that time."
 
-# A picture of the figures: its bytes, its media type and its name.
+# A chart of the figures: its bytes, its media type and its file name.
 Painted = Callable[[Sheet], tuple[bytes, str, str]]
 
 
 def as_svg(sheet: Sheet) -> tuple[bytes, str, str]:
-    """Where nothing can paint."""
+    """Return the chart as SVG, for when PNG cannot be rendered."""
     return svg(sheet).encode(), "image/svg+xml", "insights.svg"
 
 
 async def _usage(
-    order: Order, desk: Desk, cost: Cost, window: Callable[[Session], int | None]
-) -> Obeyed:
-    """What others have taken is the owner's to know."""
-    session, library = order.session, desk.store.library
+    order: CommandCall, context: CommandContext, cost: Cost, window: Callable[[Session], int | None]
+) -> CommandResult:
+    """Show tokens and costs. Only the owner is told about other people's use."""
+    session, library = order.session, context.store.library
     today = order.at - order.at % DAY_S
     here = await library.spent(since=0.0, key=session.key, conversation=session.id)
     figures = [spent_figure(here, cost, "This conversation")]
@@ -54,12 +55,12 @@ async def _usage(
     lines = [line for figure in figures for line in _told(figure)]
     if session.filled:
         lines.append(_fill(session.filled, window(session)))
-    return Obeyed(replies=(order.reply("\n".join(lines)),))
+    return CommandResult(replies=(order.reply("\n".join(lines)),))
 
 
 def _told(figure: Figure) -> Iterator[str]:
     if not figure.calls:
-        yield f"{figure.name}: no model has been asked."
+        yield f"{figure.name}: no model calls."
         return
     used = figure.tokens
     yield f"{figure.name}: {counted(figure.calls, 'model call')}, {price(figure)}."
@@ -79,25 +80,29 @@ def _told(figure: Figure) -> Iterator[str]:
 def _fill(filled: int, window: int | None) -> str:
     of = f" of {window:,}" if window else ""
     full = f" ({share(filled / window)})" if window else ""
-    return f"The model has about {filled:,}{of} tokens{full} of this conversation before it."
+    return f"This conversation fills about {filled:,}{of} tokens{full} of the model's context."
 
 
-async def _insights(order: Order, desk: Desk, cost: Cost, painted: Painted) -> Obeyed:
+async def _insights(
+    order: CommandCall, context: CommandContext, cost: Cost, painted: Painted
+) -> CommandResult:
     said = order.argument.strip() or str(DAYS)
     if not (said.isascii() and said.isdigit() and 1 <= int(said) <= DAYS_MAX):
-        return Obeyed(replies=(order.reply(WRONG_DAYS),))
+        return CommandResult(replies=(order.reply(WRONG_DAYS),))
     since, until = period(int(said), order.at)
-    spending = await desk.store.library.usage(since=since, until=until)
+    spending = await context.store.library.usage(since=since, until=until)
     found = _of_others_hidden(insights(spending, cost, since=since, until=until), order)
     if not found.total.calls:
-        return Obeyed(replies=(order.reply(NOTHING),))
+        return CommandResult(replies=(order.reply(NOTHING),))
     content, media_type, name = painted(chart(found))
-    picture = await desk.media.put(content, media_type, name)
-    return Obeyed(replies=(replace(order.reply("\n".join(_lines(found))), media=(picture,)),))
+    picture = await context.media.put(content, media_type, name)
+    return CommandResult(
+        replies=(replace(order.reply("\n".join(_lines(found))), media=(picture,)),)
+    )
 
 
-def _of_others_hidden(found: Insights, order: Order) -> Insights:
-    """A chat is told of itself by name, and of no other; the owner is told of all."""
+def _of_others_hidden(found: Insights, order: CommandCall) -> Insights:
+    """Hide the names of other chats from a chat; the owner sees all of them."""
     if by_owner(order):
         return found
     own = [figure for figure in found.sessions if figure.name == order.session.key]
@@ -126,7 +131,7 @@ def _lines(found: Insights) -> Iterator[str]:
 
 
 def _name(figure: Figure) -> str:
-    return short(figure.name) or "unnamed"
+    return short_key(figure.name) or "unnamed"
 
 
 def _tool(tool: ToolSum) -> str:
@@ -138,20 +143,20 @@ def _tool(tool: ToolSum) -> str:
 def usage_commands(
     cost: Cost, painted: Painted, window: Callable[[Session], int | None] = lambda _session: None
 ) -> tuple[Command, ...]:
-    """`window` tells how much the session's model can read at once, where that is known."""
+    """Return the commands. `window` gives the context window of the session's model, if known."""
     return (
         Command(
             name="/usage",
             least=Role.PAIRED,
             busy=Busy.NOW,
-            summary="Say what this conversation and this day have taken: tokens and money",
-            look=lambda order, desk: _usage(order, desk, cost, window),
+            summary="Show tokens and costs of this conversation and of today",
+            run_async=lambda order, context: _usage(order, context, cost, window),
         ),
         Command(
             name="/insights",
             busy=Busy.NOW,
-            summary="Show what the last days have taken, with a picture",
-            look=lambda order, desk: _insights(order, desk, cost, painted),
+            summary="Show tokens and costs of the last days, with a chart",
+            run_async=lambda order, context: _insights(order, context, cost, painted),
             argument="[DAYS]",
         ),
     )

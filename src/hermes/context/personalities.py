@@ -47,7 +47,7 @@ def personalities(own: Mapping[str, str]) -> Mapping[str, str]:
         key = f"agent.personalities.{name}"
         if name != name.lower() or len(name.split()) != 1 or len(name) > NAME_CHARS_MAX:
             fix = f"Use one word in small letters, at most {NAME_CHARS_MAX} characters"
-            raise Misconfigured(key, "is no name for a personality", fix)
+            raise Misconfigured(key, "is not a valid name for a personality", fix)
         if name == NONE:
             raise Misconfigured(key, "this word means: without one", "Use another name")
         if not text.strip() or len(text) > TEXT_CHARS_MAX:
@@ -60,7 +60,7 @@ def checked_default(default: str, known: Mapping[str, str]) -> str:
     """`agent.personality`, if there is such a one. Raises Misconfigured."""
     if default and default != NONE and default not in known:
         problem = f"there is no personality {default!r}"
-        raise Misconfigured("agent.personality", problem, f"There are: {', '.join(known)}")
+        raise Misconfigured("agent.personality", problem, f"Choose one of: {', '.join(known)}")
     return default
 
 

@@ -11,12 +11,12 @@ from hermes.views.quoting import ODD, name
 WORDS_MAX = 6  # in the name of one folder; more is a text
 
 
-class Place(Struct, frozen=True):
+class ContextFolder(Struct, frozen=True):
     text: str
     labels: tuple[str, ...]
 
 
-def place(at: float, workdir: str, machine: str) -> Place:
+def place(at: float, workdir: str, machine: str) -> ContextFolder:
     """A folder may be called anything, also by a stranger: it is quoted, and a name that is a text
     or hides something counts as theirs."""
     quoted = name(workdir)
@@ -27,7 +27,7 @@ def place(at: float, workdir: str, machine: str) -> Place:
         f"Working directory: {quoted}\n"
         f"Machine: {machine}"
     )
-    return Place(text, ("untrusted",) if strange else ())
+    return ContextFolder(text, ("untrusted",) if strange else ())
 
 
 def this_machine() -> str:

@@ -13,13 +13,14 @@ from hermes.core import events as e
 from hermes.core.grants import Grant
 from hermes.core.ids import CallId
 from hermes.core.messages import Outcome
-from hermes.core.session import Asking, Session, Track
+from hermes.core.session import CallState, Session
 
 ARGUMENTS_CHARS_MAX = 2_000
+FOREIGN = "sealed with another key than this home has"  # in what is said of such entries
 START = bytes(32)  # what the first entry of a chain is sealed over
 
 
-class Entry(Struct, frozen=True):
+class AuditEntry(Struct, frozen=True):
     """`body` is JSON with sorted keys."""
 
     kind: str
@@ -32,32 +33,36 @@ class Sealed(Struct, frozen=True):
 
     chain: str
     seq: int
-    entry: Entry
+    entry: AuditEntry
     seal: bytes
 
 
-def entry(kind: str, at: float, **body: object) -> Entry:
+def entry(kind: str, at: float, **body: object) -> AuditEntry:
     said = {name: value for name, value in body.items() if value not in ("", None, ())}
-    return Entry(kind, at, msgspec.json.encode(said, order="sorted"))
+    return AuditEntry(kind, at, msgspec.json.encode(said, order="sorted"))
 
 
-class Head(Struct, frozen=True):
+class AuditHead(Struct, frozen=True):
     """Where a chain ended when somebody looked: its last entry, and that one's seal."""
 
     seq: int = 0
     seal: str = START.hex()
 
 
-def entries_of(before: Session, event: e.Event) -> Iterator[Entry]:
+def entries_of(before: Session, event: e.Event) -> Iterator[AuditEntry]:
     """What an event does that an owner may want to look up."""
     match event:
         case e.QuestionAsked(at=at, id=id_, why=why, digest=digest):
             yield _of_call(before, "asked", event.call, at, question=id_, why=why, digest=digest)
         case e.QuestionAnswered(at=at, granted=granted, by=by):
             kind = "approved" if granted else "refused" if by else "expired"
-            yield _of_call(before, kind, event.call, at, question=_question(before), by=by)
+            yield _of_call(
+                before, kind, event.call, at, question=_question(before, event.call), by=by
+            )
             if event.grant is not None:
                 yield granted_entry(event.grant, at, by)
+            if event.session_grant is not None:
+                yield granted_entry(event.session_grant, at, by, before)
         case e.CallStarted(at=at, box=box, effect=effect):
             yield _of_call(before, "started", event.call, at, box=box, effect=effect.value)
         case e.CallEnded(at=at, outcome=Outcome.DENIED, text=text):
@@ -73,7 +78,8 @@ def entries_of(before: Session, event: e.Event) -> Iterator[Entry]:
             return
 
 
-def granted_entry(grant: Grant, at: float, by: str) -> Entry:
+def granted_entry(grant: Grant, at: float, by: str, session: Session | None = None) -> AuditEntry:
+    """`session` is the one whose conversation it is for; None: for all."""
     return entry(
         "granted",
         at,
@@ -82,10 +88,12 @@ def granted_entry(grant: Grant, at: float, by: str) -> Entry:
         arguments=grant.arguments[:ARGUMENTS_CHARS_MAX],
         expires_at=grant.expires_at,
         by=by,
+        session=session.key if session is not None else "",
+        conversation=session.id if session is not None else "",
     )
 
 
-def _of_call(session: Session, kind: str, call: CallId, at: float, **more: object) -> Entry:
+def _of_call(session: Session, kind: str, call: CallId, at: float, **more: object) -> AuditEntry:
     """Who, from where, what, and what had been read by then."""
     turn, track = session.turn, _track(session, call)
     arguments = track.call.arguments if track is not None else ""
@@ -105,10 +113,10 @@ def _of_call(session: Session, kind: str, call: CallId, at: float, **more: objec
     )
 
 
-def _track(session: Session, call: CallId) -> Track | None:
-    tracks: Sequence[Track] = session.turn.tracks if session.turn is not None else ()
+def _track(session: Session, call: CallId) -> CallState | None:
+    tracks: Sequence[CallState] = session.turn.tracks if session.turn is not None else ()
     return next((track for track in tracks if track.call.id == call), None)
 
 
-def _question(session: Session) -> str:
-    return session.phase.question if isinstance(session.phase, Asking) else ""
+def _question(session: Session, call: CallId) -> str:
+    return next((asked.question for asked in session.questions if asked.call.id == call), "")

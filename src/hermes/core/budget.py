@@ -10,27 +10,27 @@ from hermes.core.session import Turn
 BYTES_PER_TOKEN = 3.6  # English prose is about 4, code and JSON about 3; err on the dear side
 TOKENS_PER_LINE = 4
 TOKENS_PER_IMAGE = 1_200
-ANEW = "It begins anew at midnight UTC; the owner can raise it in config.yaml."
+ANEW = "It resets at midnight UTC; the owner can raise it in config.yaml."
 
 
-class Limits(Struct, frozen=True, kw_only=True):
+class TurnLimits(Struct, frozen=True, kw_only=True):
     """How far one turn may go by itself."""
 
     steps_max: int = 90
     tokens_max: int = 4_000_000
 
 
-def spent(turn: Turn, limits: Limits) -> str:
+def spent(turn: Turn, limits: TurnLimits) -> str:
     """Why the turn must end now; empty while it may go on."""
     if turn.steps >= limits.steps_max:
         return (
             f"I stopped after {limits.steps_max} steps without an answer. "
-            "Say “go on” to continue from here."
+            "Write “continue” to go on from here."
         )
     if turn.tokens >= limits.tokens_max:
         return (
             f"I stopped after {turn.tokens:,} tokens, the limit of one turn. "
-            "Say “go on” to continue from here."
+            "Write “continue” to go on from here."
         )
     return ""
 
@@ -50,7 +50,7 @@ class Budgets(Struct, frozen=True, kw_only=True):
         return any((self.person_day_tokens, self.day_tokens, self.day_cost))
 
 
-class Ledger(Struct, frozen=True, kw_only=True):
+class SpentToday(Struct, frozen=True, kw_only=True):
     """What was spent since midnight UTC, by everybody and by each person."""
 
     tokens: int = 0
@@ -58,20 +58,20 @@ class Ledger(Struct, frozen=True, kw_only=True):
     persons: Mapping[str, int] = {}
 
 
-def over_budget(turn: Turn, used: int, ledger: Ledger, budgets: Budgets) -> str:
+def over_budget(turn: Turn, used: int, ledger: SpentToday, budgets: Budgets) -> str:
     """Why no model may be asked for this turn; empty while one may. `used` are the conversation's
     own tokens."""
     person = turn.origin == "person"
     share = 1.0 if person else budgets.automation_share
     accounts = (
-        ("session_tokens", used, budgets.session_tokens, "Begin a new conversation with /new."),
+        ("session_tokens", used, budgets.session_tokens, "Start a new conversation with /new."),
         ("person_day_tokens", ledger.persons.get(turn.sender, 0), budgets.person_day_tokens, ANEW),
         ("day_tokens", ledger.tokens, budgets.day_tokens, ANEW),
         ("day_cost", ledger.cost, budgets.day_cost, ANEW),
     )
     for name, spent_, limit, advice in accounts:
         if limit is not None and spent_ >= share * limit:
-            whose = "" if person else f" (what nobody asked for may use {share:.0%} of it)"
+            whose = "" if person else f" (automatic work may use {share:.0%} of it)"
             return (
                 f"I stopped because a budget is used up: budgets.{name} is {limit:,}{whose}, and "
                 f"{spent_:,.6g} are spent. {advice}"

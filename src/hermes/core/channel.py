@@ -1,25 +1,34 @@
 """What the engine asks of channels and commands, and what they may ask of it."""
 
-from collections.abc import Awaitable, Callable, Sequence
+from collections.abc import Awaitable, Callable, Iterable, Sequence
 from contextlib import AbstractContextManager
 from typing import Literal, Protocol
 
 from msgspec import Struct
 
 from hermes.core.events import Event
-from hermes.core.ids import NodeId, ReplyId, SessionId, SessionKey
+from hermes.core.ids import MessageId, NodeId, ReplyId, SessionId, SessionKey
 from hermes.core.messages import Address, Inbound, Media, Reply, Spent
 from hermes.core.people import Role, Sender
+from hermes.core.principal import Audience, AudienceOf
 from hermes.core.rules import Busy
 from hermes.core.session import Session
 from hermes.core.signals import Signal
-from hermes.core.store import Accepted, Counts, MediaShelf, Store
+from hermes.core.store import Accepted, Counts, MediaStore, Store
+
+
+class ButtonLimits(Struct, frozen=True, kw_only=True):
+    rows: int
+    per_row: int
+    label_chars: int
+    value_bytes: int
 
 
 class Manifest(Struct, frozen=True, kw_only=True):
     """What differs between channels, as data."""
 
     name: str
+    audience: Audience = "people"
     text_chars_max: int = 1_000_000
     on_doubt: Literal["same_key", "look", "mark_repeat"] = "mark_repeat"  # what may have arrived
     fetched: bool = False  # people come for their replies; nothing is sent
@@ -29,7 +38,27 @@ class Manifest(Struct, frozen=True, kw_only=True):
     banner: bool = False  # people are told before their work is interrupted by a stop
     pause_s: float = 0.0  # between two things that we do in one chat
     draft_s: float = 0.0  # between two looks of a draft; 0: no drafts
+    chats: bool = True  # False: what is sent is read by no person
     hints: str = ""  # for the model: what can be shown here
+    ack_s: float = 0.0  # how soon the platform wants its yes; 0: it waits
+    key_s: float = 0.0  # how long it remembers a key; 0: for ever
+    edits: bool = False  # a message can be changed
+    typing_s: float = 0.0  # how long a sign of typing lasts; 0: there is none
+    reactions: bool = False  # a message can get a small sign
+    receipts: bool = False  # and does, when it is stored
+    buttons: ButtonLimits | None = None
+    file_bytes_max: int = 0  # of one file that we send; 0: no limit is known
+    threads: bool = False
+    window_s: float = 0.0  # how long after a person's message we may write; 0: any time
+
+
+def audience_in(manifests: Iterable[Manifest]) -> AudienceOf:
+    """Return who speaks where. No person speaks on a platform that is not there."""
+    known = {manifest.name: manifest.audience for manifest in manifests}
+    return lambda platform: known.get(platform, "unattended")
+
+
+NO_PERSON = audience_in(())
 
 
 class Channel(Protocol):
@@ -45,7 +74,7 @@ class Channel(Protocol):
         """Returns the platform's receipt. `key` is the same for the same chunk, always."""
 
 
-Known = Callable[[str], Awaitable[bool]]  # is this the receipt of some reply already?
+IsReceipt = Callable[[str], Awaitable[bool]]  # is this the receipt of some reply already?
 
 
 class Screen(Protocol):
@@ -53,6 +82,9 @@ class Screen(Protocol):
 
     async def draft(self, address: Address, text: str) -> str:
         """Show a beginning of an answer; returns its receipt."""
+
+    def draft_text(self, text: str) -> str:
+        """Pure: what `draft` shows for this text."""
 
     async def change(self, reply: Reply, receipt: str, chunk: str) -> str:
         """Put a rendered chunk in the place of what that receipt stands for. Doing it twice is
@@ -67,25 +99,38 @@ class Screen(Protocol):
     async def typing(self, address: Address) -> None:
         """Somebody is at work."""
 
-    async def attach(self, reply: Reply, media: Media, content: bytes, *, key: str) -> str:
-        """Send a file; returns the receipt."""
+    async def react(self, address: Address, message: MessageId, sign: str) -> None:
+        """Put a small sign on a person's message, or take it away with an empty one."""
+
+    async def attach(
+        self, reply: Reply, media: Media, content: bytes, *, key: str, caption: str = ""
+    ) -> str:
+        """Send a file; returns the receipt. The caption is plain text, shown with it."""
 
     def end_of(self, address: Address) -> str:
         """Behind this receipt stands whatever is sent there from now on. Empty: nobody knows."""
 
-    async def find(self, reply: Reply, chunks: Sequence[str], *, behind: str, known: Known) -> str:
+    async def find(
+        self, address: Address, chunks: Sequence[str], *, behind: str, known: IsReceipt
+    ) -> str:
         """The receipt of one of these chunks, if it is seen behind that one and is no other's."""
 
+    async def find_file(
+        self, address: Address, media: Media, size: int, *, key: str, behind: str, known: IsReceipt
+    ) -> str:
+        """Likewise of a file: by the key, or the name and size, that the platform shows of it. A
+        file that cannot be told from another one is not found."""
 
-class Ear(Protocol):
+
+class Receiver(Protocol):
     """The side that receives."""
 
     @property
     def manifest(self) -> Manifest: ...
 
-    async def listen(self, door: "Door") -> None:
-        """Receive until cancelled, and acknowledge to the platform only after `door.accept`
-        returned. Raises ChannelDown when it must be begun anew, Misconfigured when that is
+    async def listen(self, host: "ChannelHost", /) -> None:
+        """Receive until cancelled, and acknowledge to the platform only after `host.accept`
+        returned. Raises ChannelDown when it must be started again, Misconfigured when that is
         pointless."""
 
 
@@ -99,12 +144,14 @@ class Feed(Protocol):
         """How many signals were dropped since the last look."""
 
 
-ChannelState = Literal["connecting", "connected", "waiting", "down"]
-GatewayState = Literal["starting", "ready", "draining", "cut_off"]  # the last: from its store
+ChannelState = Literal["connecting", "connected", "failing", "waiting", "down"]
+# `cut_off`: from its store. `unwritable`: nothing can be stored.
+GatewayState = Literal["starting", "ready", "draining", "cut_off", "unwritable"]
 
 
 class ChannelStatus(Struct, frozen=True, kw_only=True):
-    """`waiting`: another node has the connection."""
+    """`waiting`: another node has the connection. `failing`: it is heard, and does not take what
+    we send."""
 
     name: str
     state: ChannelState
@@ -114,7 +161,17 @@ class ChannelStatus(Struct, frozen=True, kw_only=True):
     problem: str = ""
 
 
-class Status(Struct, frozen=True, kw_only=True):
+ServiceState = Literal["starting", "running", "down"]
+
+
+class ServiceStatus(Struct, frozen=True, kw_only=True):
+    name: str
+    state: ServiceState
+    since: float
+    problem: str = ""
+
+
+class GatewayStatus(Struct, frozen=True, kw_only=True):
     """What a gateway knows of itself, for people and for monitors."""
 
     state: GatewayState
@@ -128,37 +185,91 @@ class Status(Struct, frozen=True, kw_only=True):
     running: int  # turns in this process
     counts: Counts
     memory_bytes: int
+    problem: str = ""  # why nothing can be stored
+    services: tuple[ServiceStatus, ...] = ()
 
 
-class Watching(Protocol):
-    def __call__(
+class ServiceHost(Protocol):
+    """What a service may ask of the engine."""
+
+    @property
+    def store(self) -> Store: ...
+
+    async def accept(self, inbound: Inbound) -> Accepted:
+        """Store a message. Durable when this returns; raises Rejected for one that is refused."""
+
+    def watch(
         self, key: SessionKey | None, /, *, live: bool = True
     ) -> AbstractContextManager[Feed]:
-        """Of one session, or of all; with text as it is written, or only what is durable."""
+        """Follow one session, or all; with text as it is written, or only what is durable."""
+
+    def state(self) -> GatewayState: ...
+
+    def connected(self) -> None:
+        """Note that the platform can be reached, or that the service works."""
+
+    def new_id(self) -> str: ...
+
+    def clock(self) -> float: ...
+
+    def audience(self, platform: str, /) -> Audience:
+        """Who speaks on this platform."""
 
 
-class Door(Struct, frozen=True, kw_only=True):
+class ChannelHost(ServiceHost, Protocol):
     """What a channel may ask of the engine."""
 
-    accept: Callable[[Inbound], Awaitable[Accepted]]  # durable when it returns; or Rejected
-    role: Callable[[Sender], Awaitable[Role]]  # of who speaks, before anything is fetched for them
-    knock: Callable[[Sender, str, str], Awaitable[str]]  # a stranger's name and words: what to say
-    deliver: Callable[[SessionKey], Awaitable[None]]  # somebody watches this session now
-    watch: Watching
-    state: Callable[[], GatewayState]
-    status: Callable[[], Awaitable[Status]]
-    connected: Callable[[], None]  # the platform can be reached
-    polled: Callable[[], None]  # it has been asked for news
-    describe: Callable[[Media], Awaitable["Considered | None"]]  # an image in a few words
-    store: Store
-    media: MediaShelf
-    commands: Sequence["Command"]
-    new_id: Callable[[], str]
-    clock: Callable[[], float]
-    patient: Callable[[Sender], bool] = lambda _sender: True  # False: nothing is fetched for them
+    @property
+    def media(self) -> MediaStore: ...
+
+    @property
+    def commands(self) -> Sequence["Command"]: ...
+
+    async def role(self, sender: Sender) -> Role:
+        """Who speaks? A channel asks before it fetches anything for them."""
+
+    def patient(self, sender: Sender) -> bool:
+        """False: this person sends too much, so fetch nothing for them."""
+
+    async def admit_stranger(self, sender: Sender, name: str, text: str) -> str:
+        """A stranger's name and words: return what to tell them, or nothing."""
+
+    async def deliver(self, key: SessionKey) -> None:
+        """Send what waits for this session: a person watches it now."""
+
+    async def resume(self, key: SessionKey) -> None:
+        """A person asks again for a turn that was interrupted."""
+
+    async def status(self) -> GatewayStatus: ...
+
+    async def spare(self, address: Address, act: Callable[[], Awaitable[None]]) -> bool:
+        """Do something that only decorates, if the chat's budget has room. False: it was not."""
+
+    async def cursor(self, account: str, name: str) -> str:
+        """How far this platform was read; empty when nothing is known."""
+
+    async def move_cursor(self, account: str, name: str, position: str) -> None:
+        """Only after every message before that position was accepted (C70)."""
+
+    def polled(self) -> None:
+        """Note that the platform was asked for news."""
+
+    async def describe(self, media: Media) -> "Considered | None":
+        """Describe an image in a few words."""
 
 
-class Order(Struct, frozen=True, kw_only=True):
+class Service(Protocol):
+    """A supervised loop that follows the journal or the clock. Nothing waits for it."""
+
+    @property
+    def name(self) -> str: ...
+
+    async def run(self, host: ServiceHost, /) -> None:
+        """Work until cancelled; call `host.connected` once the work begins. What it raises is
+        logged, and it is started again."""
+
+
+class CommandCall(Struct, frozen=True, kw_only=True):
     """A command as it is being run: on which session, by which message."""
 
     session: Session
@@ -169,6 +280,7 @@ class Order(Struct, frozen=True, kw_only=True):
     reached: bool  # the running request has begun to be answered
     new_session: Callable[[], SessionId]
     role: Role = Role.OWNER  # of who gave it
+    role_of_turn: Role = Role.OWNER  # the weakest of all whose words are in the open turn
 
     def reply(self, text: str, ordinal: int = 0) -> Reply:
         return Reply(
@@ -180,7 +292,7 @@ class Order(Struct, frozen=True, kw_only=True):
         )
 
 
-class Obeyed(Struct, frozen=True, kw_only=True):
+class CommandResult(Struct, frozen=True, kw_only=True):
     """What a command made true, and what is said about it."""
 
     events: tuple[Event, ...] = ()
@@ -194,27 +306,40 @@ class Considered(Struct, frozen=True, kw_only=True):
     spent: Spent
 
 
-class Desk(Struct, frozen=True, kw_only=True):
+class CommandContext(Protocol):
     """What a command or a tool may look at, and the one way to reach another session: a message,
     whose id must be the same when a crash makes it be sent again."""
 
-    store: Store
-    media: MediaShelf
-    accept: Callable[[Inbound], Awaitable[Accepted]]
-    status: Callable[[], Awaitable[Status]]
-    consider: Callable[[str, str, str], Awaitable[Considered]]  # purpose, task, text; or raises
-    clock: Callable[[], float]
+    preflight: Callable[[], Awaitable[str]] | None  # why no restart; None: no gateway here
+
+    @property
+    def store(self) -> Store: ...
+
+    @property
+    def media(self) -> MediaStore: ...
+
+    async def accept(self, inbound: Inbound) -> Accepted: ...
+
+    async def status(self) -> GatewayStatus: ...
+
+    async def consider(self, purpose: str, task: str, text: str) -> Considered:
+        """Ask the model for small things. Raises ProviderFailed."""
+
+    def clock(self) -> float: ...
+
+    def audience(self, platform: str, /) -> Audience:
+        """Who speaks on this platform."""
 
 
 class Command(Struct, frozen=True, kw_only=True):
     """Declared once, the same everywhere. One that only decides has `run`; one that has to look
-    something up first has `look`. A crash in between runs it again: what it does to another
+    something up first has `run_async`. A crash in between runs it again: what it does to another
     session must have the same id then."""
 
     name: str
     busy: Busy
     summary: str
-    run: Callable[[Order], Obeyed] | None = None
-    look: Callable[[Order, Desk], Awaitable[Obeyed]] | None = None
+    run: Callable[[CommandCall], CommandResult] | None = None
+    run_async: Callable[[CommandCall, CommandContext], Awaitable[CommandResult]] | None = None
     argument: str = ""
     least: Role = Role.OWNER  # who may give it

@@ -11,6 +11,7 @@ from hermes.core.store import ChatRow, Home
 
 HOME = "home"
 LISTED_MAX = 20
+CHATS_MAX = 1_000  # that are looked through for a name
 MIRRORED = "mirrored"  # label of a relay that the chat has got already
 UNREAD = "unread"  # label of a relay for the person alone: no model reads it
 
@@ -23,7 +24,7 @@ class Target(Struct, frozen=True):
 
 
 def target_of(said: str, chats: Sequence[ChatRow], homes: Sequence[Home]) -> Target:
-    """`home`, `telegram`, `telegram:12345`, `telegram:12345:7` or `telegram:Name`.
+    """`home`, `PLATFORM`, `PLATFORM:CHAT`, `PLATFORM:CHAT:THREAD` or `PLATFORM:Name`.
 
     Raises Rejected, naming what there is.
     """
@@ -34,7 +35,7 @@ def target_of(said: str, chats: Sequence[ChatRow], homes: Sequence[Home]) -> Tar
     found = [row for row in chats if row.address.platform == platform and _fits(row, name)]
     if len({(row.address.chat, row.address.thread) for row in found}) > 1:
         names = ", ".join(f"{platform}:{_where(row.address)} {_named(row)}" for row in found[:5])
-        raise Rejected(f"“{said}” fits several chats: {names}. Say which one")
+        raise Rejected(f"“{said}” matches several chats: {names}. Say which one")
     if found:
         return Target(found[0].address, found[0].session)
     if not _is_id(name):
@@ -47,9 +48,9 @@ def target_of(said: str, chats: Sequence[ChatRow], homes: Sequence[Home]) -> Tar
 
 def listed(chats: Iterable[ChatRow], homes: Sequence[Home]) -> str:
     """The directory, for a person or a model to read."""
-    lines = [f"home: {_place(home.address)}" for home in homes[:1]]
-    lines += [f"{_place(row.address)}  {_named(row)}" for row in list(chats)[:LISTED_MAX]]
-    return "\n".join(lines) or "No chat is known yet: somebody has to write from one first."
+    lines = [f"home: {place_of(home.address)}" for home in homes[:1]]
+    lines += [f"{place_of(row.address)}  {_named(row)}" for row in list(chats)[:LISTED_MAX]]
+    return "\n".join(lines) or "No chat is known yet. Write to the bot from a chat first."
 
 
 def relay(
@@ -72,7 +73,7 @@ def relay(
 def _home(platform: str, said: str, chats: Sequence[ChatRow], homes: Sequence[Home]) -> Target:
     wanted = [home for home in homes if platform in (HOME, home.address.platform)]
     if not wanted:
-        fix = "Say /sethome in the chat that it should be"
+        fix = "Send /sethome in the chat that should be home"
         raise Rejected(f"“{said}” has no home chat. {fix}, or name a chat. {_known(chats)}")
     address = wanted[0].address
     known = [row for row in chats if row.address == address]
@@ -94,7 +95,8 @@ def _where(address: Address) -> str:
     return f"{address.chat}:{address.thread}" if address.thread else address.chat
 
 
-def _place(address: Address) -> str:
+def place_of(address: Address) -> str:
+    """An address as people and models write it."""
     return f"{address.platform}:{_where(address)}"
 
 
@@ -105,5 +107,5 @@ def _named(row: ChatRow) -> str:
 
 
 def _known(chats: Iterable[ChatRow]) -> str:
-    names = [f"{_place(row.address)} {_named(row)}" for row in chats][:5]
+    names = [f"{place_of(row.address)} {_named(row)}" for row in chats][:5]
     return f"Known: {', '.join(names)}" if names else "No chat is known yet"

@@ -5,6 +5,7 @@ HermesError
 ├── Rejected              the input is refused; tell the sender, change nothing
 ├── Refused               an event does not fit the session it was meant for; nothing was written
 ├── ToolFailed            the tool ran and says no; the model sees the text
+│   └── RecordMissing     what is known of a command is gone: its outcome is unknown
 ├── Fenced                another process owns the session now; drop it and write nothing more
 ├── Outdated              who may do what has changed since this was decided; decide again
 ├── StoreFailed           the store cannot be trusted with a write
@@ -13,6 +14,7 @@ HermesError
 │   ├── StoreBusy         another program holds the file; worth another try
 │   ├── StoreCorrupt      the file is damaged; what can be read stays readable
 │   │   └── RowUnreadable     one row is no value of ours; the others are sound
+│   ├── StoreClosed       this process is leaving: nothing new is begun
 │   └── StoreTooNew       a newer version wrote it
 ├── ProviderFailed        the model cannot be asked
 │   ├── ProviderRefused   the request is wrong and stays wrong (400, 404, 422)
@@ -22,6 +24,7 @@ HermesError
 │       ├── ProviderBusy      rate limit or overload (408, 409, 429, 5xx)
 │       ├── ProviderSilent    no connection, no first token, or silence in mid-stream
 │       └── ProviderGarbled   an answer that is none: cut, empty or not the protocol
+├── ServiceDown           a background service broke; it is started again
 └── ChannelFailed         a platform did not take a message
     ├── ChannelDown       worth another try after `delay_s`
     │   ├── ChannelBusy       the platform wants a pause in this chat
@@ -54,6 +57,10 @@ class ToolFailed(HermesError):
     """The tool ran and reports failure."""
 
 
+class RecordMissing(ToolFailed):
+    """The record of a command is not there."""
+
+
 class Fenced(HermesError):
     """Somebody else owns the session."""
 
@@ -84,6 +91,13 @@ class StoreCorrupt(StoreFailed):
 
 class RowUnreadable(StoreCorrupt):
     """One row is no value of ours."""
+
+
+class StoreClosed(StoreFailed):
+    """The store is closed; what was begun before has ended."""
+
+    def __init__(self) -> None:
+        super().__init__("the store is closed")
 
 
 class StoreTooNew(StoreFailed):
@@ -124,6 +138,10 @@ class ProviderSilent(ProviderTransient):
 
 class ProviderGarbled(ProviderTransient):
     """An answer that is none."""
+
+
+class ServiceDown(HermesError):
+    """A background service broke. It is started again."""
 
 
 class ChannelFailed(HermesError):

@@ -118,6 +118,7 @@ class QuestionAsked(Struct, frozen=True, tag="question_asked.1", omit_defaults=T
 
     `id` is known to those who are asked and to no model; `digest` is of exactly what would run.
     Without an answer until `expires_at` it is a no. `notices` go to others than who is asked.
+    `card` is what the owner must see, where `question` does not show it.
     """
 
     turn: TurnId
@@ -130,12 +131,15 @@ class QuestionAsked(Struct, frozen=True, tag="question_asked.1", omit_defaults=T
     expires_at: float = 0.0
     notices: tuple[Reply, ...] = ()
     offer: Grant | None = None  # what "always" would mean
+    card: str = ""
+    session_offer: Grant | None = None  # what "for this session" would mean
+    wants_text: bool = False  # the answer itself is the call's result
 
 
 class QuestionAnswered(Struct, frozen=True, tag="question_answered.1", omit_defaults=True):
     """`text` is the call's result where the answer itself is the result, or the reason of a no.
     `by` is platform:id of who decided; nobody did where the time ran out. `grant`: it was a yes to
-    all such calls."""
+    all such calls; `session_grant`: to those of this conversation. `message` was the answer."""
 
     turn: TurnId
     call: CallId
@@ -145,6 +149,8 @@ class QuestionAnswered(Struct, frozen=True, tag="question_answered.1", omit_defa
     text: str = ""
     by: str = ""
     grant: Grant | None = None
+    session_grant: Grant | None = None
+    message: str = ""
 
 
 class CallStarted(Struct, frozen=True, tag="call_started.1", omit_defaults=True):
@@ -159,8 +165,21 @@ class CallStarted(Struct, frozen=True, tag="call_started.1", omit_defaults=True)
     box: str = ""
 
 
+class CallDeferred(Struct, frozen=True, tag="call_deferred.1", omit_defaults=True):
+    """The call was begun and ends later, by a message that settles it; without one until
+    `expires_at` it has failed. `waits_for` says for what, for people."""
+
+    turn: TurnId
+    call: CallId
+    at: float
+    expires_at: float = 0.0
+    waits_for: str = ""
+
+
 class CallEnded(Struct, frozen=True, tag="call_ended.1", omit_defaults=True):
-    """`facts` are what the session remembers from now on (working directory, to-do list)."""
+    """`facts` are what the session remembers from now on (working directory, to-do list).
+    `source` names what was read, where others wrote it. `message` settled a deferred call, and
+    `epoch` is the ownership under which its turn goes on."""
 
     turn: TurnId
     call: CallId
@@ -170,6 +189,10 @@ class CallEnded(Struct, frozen=True, tag="call_ended.1", omit_defaults=True):
     facts: dict[str, str] = {}
     labels: tuple[str, ...] = ()
     spent: tuple[Spent, ...] = ()
+    source: str = ""
+    diff: str = ""  # what it changed in files, for people
+    message: str = ""
+    epoch: int = 0
 
 
 class TurnEnded(Struct, frozen=True, tag="turn_ended.1", omit_defaults=True):
@@ -202,6 +225,7 @@ class SessionReset(Struct, frozen=True, tag="session_reset.1", omit_defaults=Tru
     at: float
     view: View = View()
     replies: tuple[Reply, ...] = ()
+    filled: int = 0  # tokens of what it begins with, as far as they can be counted
 
 
 class ViewChanged(Struct, frozen=True, tag="view_changed.1"):
@@ -245,11 +269,15 @@ class CompactionFailed(Struct, frozen=True, tag="compaction_failed.1", omit_defa
 
 
 class PromptMade(Struct, frozen=True, tag="prompt_made.1", omit_defaults=True):
-    """The system prompt of the conversation from here on, by the digest of its text."""
+    """The system prompt of the conversation from here on, by the digest of its text. `sources`
+    are the files in it that the owner does not vouch for. `tools` is the digest of the list of
+    tools that its requests carry."""
 
     digest: str
     at: float
     labels: tuple[str, ...] = ()
+    sources: tuple[str, ...] = ()
+    tools: str = ""
 
 
 class FactSet(Struct, frozen=True, tag="fact_set.1"):
@@ -275,6 +303,16 @@ class MessageRelayed(Struct, frozen=True, tag="message_relayed.1", omit_defaults
     text: str
     at: float
     replies: tuple[Reply, ...] = ()
+
+
+class DraftBegun(Struct, frozen=True, tag="draft_begun.1"):
+    """The chat is about to show a beginning of the answer, behind `behind`. Durable before it is
+    sent, so that one whose receipt is lost with its process can be found."""
+
+    turn: TurnId
+    text: str
+    behind: str
+    at: float
 
 
 class DraftShown(Struct, frozen=True, tag="draft_shown.1"):
@@ -311,6 +349,7 @@ Event = (
     | QuestionAsked
     | QuestionAnswered
     | CallStarted
+    | CallDeferred
     | CallEnded
     | TurnEnded
     | TurnInterrupted
@@ -324,6 +363,7 @@ Event = (
     | FactSet
     | PersonTold
     | MessageRelayed
+    | DraftBegun
     | DraftShown
     | HomeSet
     | RestartAsked

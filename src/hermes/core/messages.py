@@ -7,6 +7,10 @@ from typing import Literal
 from msgspec import Struct
 
 from hermes.core.ids import CallId, MessageId, ReplyId, SessionKey, TurnId
+from hermes.core.principal import Address as Address
+from hermes.core.principal import Origin as Origin
+from hermes.core.principal import Person as Person
+from hermes.core.principal import Principal
 
 
 class Effect(Enum):
@@ -25,22 +29,6 @@ class Outcome(Enum):
     UNKNOWN = "unknown"  # it started, and nobody can say what it did
     DENIED = "denied"
     STOPPED = "stopped"
-
-
-class Person(Struct, frozen=True, kw_only=True, omit_defaults=True):
-    """Who speaks. `id` is the platform's immutable one; the name is only for display."""
-
-    id: str
-    name: str = ""
-
-
-class Address(Struct, frozen=True, kw_only=True, omit_defaults=True):
-    """Where a reply goes."""
-
-    platform: str
-    chat: str
-    thread: str = ""
-    account: str = ""
 
 
 class Media(Struct, frozen=True, kw_only=True, omit_defaults=True):
@@ -62,6 +50,10 @@ class Call(Struct, frozen=True, kw_only=True, omit_defaults=True):
     tool: str
     arguments: str = "{}"
     fault: str = ""
+
+
+REPLY = "reply"  # no tool: a call of this name asks a person whether an answer may be sent
+LOOP = "loop"  # neither: it asks whether a program is answered any further
 
 
 class Thought(Struct, frozen=True, kw_only=True, omit_defaults=True):
@@ -125,7 +117,19 @@ class Line(Struct, frozen=True, kw_only=True, omit_defaults=True):
     note: str = ""  # a word of ours, in a request only; no stored line has one
 
 
-Origin = Literal["person", "schedule", "webhook", "parent", "boot", "background", "relay", "review"]
+class TurnOptions(Struct, frozen=True, kw_only=True, omit_defaults=True):
+    """How the turn that a message begins differs from the others of its conversation."""
+
+    model: str = ""  # another model than the session's
+    tools: tuple[str, ...] = ()  # only these; none: all that the session has
+    calls: tuple[Call, ...] = ()  # made first, before a model is asked; their ids are not used
+
+
+class CallSettlement(Struct, frozen=True, kw_only=True, omit_defaults=True):
+    """Which deferred call a message ends, and how; its text is the result."""
+
+    call: CallId
+    outcome: Outcome = Outcome.OK
 
 
 class Inbound(Struct, frozen=True, kw_only=True, omit_defaults=True):
@@ -153,9 +157,24 @@ class Inbound(Struct, frozen=True, kw_only=True, omit_defaults=True):
     node: str = ""  # the process that took it in
     spent: tuple[Spent, ...] = ()  # on understanding it (what a sticker shows)
     buttons: tuple[tuple[str, str], ...] = ()  # of a relay: label, and what pressing it says
+    options: TurnOptions | None = None
+    settles: CallSettlement | None = None  # with the origin `result`
+    automatic: bool = False  # a program wrote it and reads the answer: a bot, an auto-reply
+    direct: bool | None = None  # it was said in a chat of two; None: the session's key tells
+    principal: Principal | None = None  # on whose behalf, where another message caused this one
 
 
-ReplyKind = Literal["answer", "notice", "question"]
+# `removal` says nothing: it takes a draft away for which no answer comes.
+ReplyKind = Literal["answer", "notice", "question", "removal"]
+
+
+class UnseenDraft(Struct, frozen=True, omit_defaults=True):
+    """A draft that may stand in the chat behind `behind`: it was begun, and whether the platform
+    took it is not written down yet."""
+
+    turn: TurnId
+    text: str
+    behind: str
 
 
 class Reply(Struct, frozen=True, kw_only=True, omit_defaults=True):
@@ -167,6 +186,7 @@ class Reply(Struct, frozen=True, kw_only=True, omit_defaults=True):
     text: str
     kind: ReplyKind = "answer"
     replaces: str = ""  # receipt of a draft in whose place it goes
+    unseen: UnseenDraft | None = None  # or the draft, where its receipt is not known
     media: tuple[Media, ...] = ()
     buttons: tuple[tuple[str, str], ...] = ()  # label, and what pressing it says
     labels: tuple[str, ...] = ()  # of what an answer was made of, for chats that hear of it

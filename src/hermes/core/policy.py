@@ -26,6 +26,7 @@ FAULTS = (
 )
 
 UNTRUSTED, PRIVATE, SECRET = "untrusted", "private", "secret"
+AFTER_READING = "and this conversation has read text that others wrote"
 Mode = Literal["ask", "allow", "deny"]  # what becomes of a question
 
 
@@ -38,6 +39,7 @@ class Capability(Enum):
     READ_PRIVATE = "C2"  # memory, other conversations, files elsewhere
     READ_UNTRUSTED = "C3"  # what strangers wrote: the result is labelled
     WRITE = "C4"  # the workspace
+    WRITE_RUN_LATER = "C4 later"  # what other programs obey later: a Makefile, say
     WRITE_SELF = "C5"  # memory, skills, schedules, settings
     EXECUTE = "C6"
     REPLY = "C7"  # in the same conversation
@@ -59,8 +61,8 @@ class Hop(Struct, frozen=True):
     may: Capabilities
 
 
-class Principal(Struct, frozen=True):
-    """On whose behalf. `id` is the platform's immutable one."""
+class PolicySubject(Struct, frozen=True):
+    """On whose behalf, as a verdict needs it. `id` is the platform's immutable one."""
 
     role: Role
     id: str = ""
@@ -73,6 +75,7 @@ class Finding(Struct, frozen=True, kw_only=True):
     verdict: Allow | Ask | Deny = Allow()
     template: Template | None = None
     capabilities: Capabilities | None = None
+    identity: str = ""  # equal for the same call to the letter; "": its arguments are that
 
 
 class Action(Struct, frozen=True, kw_only=True):
@@ -85,7 +88,7 @@ class Action(Struct, frozen=True, kw_only=True):
     said: bool = False  # whom, how much, where to: it stands so in the owner's own words
 
 
-class Setting(Struct, frozen=True, kw_only=True):
+class PolicyContext(Struct, frozen=True, kw_only=True):
     """Where it would happen, and what is known there."""
 
     at: float
@@ -99,8 +102,10 @@ class Setting(Struct, frozen=True, kw_only=True):
 _ALLOW, _ASK, _DENY = 0, 1, 2
 _OWNER = dict.fromkeys(Capability, _ALLOW) | {_C.EGRESS: _ASK, _C.LASTING: _ASK, _C.CONTROL: _DENY}
 _PAIRED = _OWNER | {
+    _C.READ: _ASK,  # the workspace is the owner's
     _C.READ_PRIVATE: _DENY,
     _C.WRITE: _ASK,
+    _C.WRITE_RUN_LATER: _ASK,
     _C.EXECUTE: _ASK,
     _C.WRITE_SELF: _DENY,
 }
@@ -123,11 +128,34 @@ _HOLES: Mapping[Profile, Capabilities] = {
     "net": frozenset({_C.EGRESS}),
     "host": frozenset({_C.EGRESS, _C.LASTING}),
 }
-_TAINTED = frozenset({_C.WRITE_SELF, _C.FETCH, _C.EGRESS, _C.LASTING})
+_TAINTED = frozenset({_C.WRITE_RUN_LATER, _C.WRITE_SELF, _C.FETCH, _C.EGRESS, _C.LASTING})
 _OUTWARD = frozenset({_C.EGRESS, _C.LASTING})
+# What a capability means, behind "it …" on a card.
+_MEANS: Mapping[Capability, str] = {
+    _C.PURE: "only computes",
+    _C.READ: "reads files of the workspace",
+    _C.READ_OWN: "reads what belongs to the person who asks",
+    _C.READ_PRIVATE: "reads private things: memory, other conversations, files elsewhere",
+    _C.READ_UNTRUSTED: "reads text that others wrote",
+    _C.WRITE: "changes files of the workspace",
+    _C.WRITE_RUN_LATER: "changes a file that other programs obey later",
+    _C.WRITE_SELF: "changes my memory, skills, schedules or settings",
+    _C.EXECUTE: "runs a command",
+    _C.REPLY: "replies in this chat",
+    _C.FETCH: "opens a web address that you did not name",
+    _C.EGRESS: "can send something out of this machine",
+    _C.LASTING: "cannot be undone",
+    _C.CONTROL: "decides about permissions",
+}
+_WHO = {
+    Role.OWNER: "the owner",
+    Role.PAIRED: "a paired person",
+    Role.MEMBER: "a group member",
+    Role.STRANGER: "a stranger",
+}
 
 
-def decide(principal: Principal, action: Action, setting: Setting) -> Verdict:
+def decide(principal: PolicySubject, action: Action, setting: PolicyContext) -> Verdict:
     """Whatever is wrong with what it is given, it answers; and then with no."""
     try:
         return _decided(principal, action, setting)
@@ -135,45 +163,45 @@ def decide(principal: Principal, action: Action, setting: Setting) -> Verdict:
         return Deny("the policy could not judge it")
 
 
-def _decided(principal: Principal, action: Action, setting: Setting) -> Verdict:
+def _decided(principal: PolicySubject, action: Action, setting: PolicyContext) -> Verdict:
     wanted = _wanted(action, setting)
     found, arguments = action.finding.verdict, canonical(action.arguments)
     if refused := _refusal(principal, wanted):
         return Deny(refused)
     if isinstance(found, Deny):
         return found
-    grants = _granted(principal, action, setting, arguments)
+    grants = _granted(principal, action, setting, action.finding.identity or arguments)
     questions = _questions(principal, action, setting, wanted, grants)
     if not questions or setting.mode == "allow":
         boxed = _C.EXECUTE in wanted and setting.profile != "host"
         return AllowSandboxed(setting.profile) if boxed else Allow()
     if setting.mode == "deny":
-        return Deny(f"{questions[0]}, and nobody may be asked (approvals.mode)")
+        return Deny(f"{questions[0]}, and approvals.mode is deny, so I may not ask")
     return Ask("; ".join(questions))
 
 
-def _wanted(action: Action, setting: Setting) -> Capabilities:
+def _wanted(action: Action, setting: PolicyContext) -> Capabilities:
     own = action.finding.capabilities
     wanted = action.capabilities if own is None else own
     return wanted | _HOLES[setting.profile] if _C.EXECUTE in wanted else wanted
 
 
-def _refusal(principal: Principal, wanted: Capabilities) -> str:
+def _refusal(principal: PolicySubject, wanted: Capabilities) -> str:
     cells = _CELLS[principal.role]
     for capability in sorted(wanted, key=lambda each: each.name):
         if cells[capability] == _DENY:
-            return f"{_named(capability)}: not for {principal.role.name.lower()}"
+            return f"it {_MEANS[capability]}, which {_WHO[principal.role]} may not do"
         for hop in principal.hops:
             own = capability is _C.WRITE_SELF and hop.kind == "subagent"
             if own or capability not in hop.may:
-                return f"{_named(capability)}: not for this {hop.kind}"
+                return f"it {_MEANS[capability]}, which this {hop.kind} may not do"
     return ""
 
 
 def _questions(
-    principal: Principal,
+    principal: PolicySubject,
     action: Action,
-    setting: Setting,
+    setting: PolicyContext,
     wanted: Capabilities,
     grants: tuple[bool, bool],
 ) -> list[str]:
@@ -183,16 +211,16 @@ def _questions(
     questions: list[str] = []
     for capability in sorted(wanted, key=lambda each: each.name):
         if capability in _TAINTED and tainted and not (capability is _C.FETCH and action.said):
-            questions.append(f"{_named(capability)}, after reading what strangers wrote")
+            questions.append(f"it {_MEANS[capability]}, {AFTER_READING}")
         elif cells[capability] == _ASK:
             outward = capability in _OUTWARD
             free = known if outward else exact or patterned
             if not free or principal.role is not Role.OWNER or (outward and SECRET in labels):
-                questions.append(_named(capability))
+                questions.append(f"it {_MEANS[capability]}")
     if setting.shared and wanted & {_C.READ_PRIVATE, _C.READ_OWN}:
-        questions.append("what is private would be read where others listen")
+        questions.append("it reads private things in a chat where others read along")
     if setting.shared and _C.REPLY in wanted and labels & {PRIVATE, SECRET}:
-        questions.append("it would tell others what was read in private")
+        questions.append("it could tell others what I read in private")
     found = action.finding.verdict
     if isinstance(found, Ask) and not (exact or patterned):
         questions.append(found.why)
@@ -200,7 +228,7 @@ def _questions(
 
 
 def _granted(
-    principal: Principal, action: Action, setting: Setting, arguments: str
+    principal: PolicySubject, action: Action, setting: PolicyContext, identity: str
 ) -> tuple[bool, bool]:
     """To the letter, and by a pattern. All are the owner's; strangers' words suspend patterns."""
     if principal.role is not Role.OWNER or not setting.grants:
@@ -214,17 +242,44 @@ def _granted(
         if (grant.principal, grant.tool, grant.profile) == mine
         and setting.at < grant.expires_at <= last
     ]
-    return granted(valid, arguments, template)
+    return granted(valid, identity, template)
 
 
-def always(principal: Principal, action: Action, setting: Setting, approval: str) -> Grant | None:
+def always(
+    principal: PolicySubject, action: Action, setting: PolicyContext, approval: str
+) -> Grant | None:
     """What "always" would mean for this call; None where it may mean nothing."""
     wanted, template = _wanted(action, setting), action.finding.template
     unfit = UNTRUSTED in setting.labels or wanted & _OUTWARD or template is None
     if unfit or principal.role is not Role.OWNER or isinstance(action.finding.verdict, Deny):
         return None
+    return _grant(principal, action, setting, approval, template)
+
+
+def for_session(
+    principal: PolicySubject, action: Action, setting: PolicyContext, approval: str
+) -> Grant | None:
+    """What "for this session" would mean: this very command in its closed box, and where no
+    stranger's words were read, others of the same template. None outside of a closed box, and for
+    everybody but the owner in person."""
+    closed = _wanted(action, setting) == {_C.EXECUTE}  # a box with a way out wants more
+    own = principal.role is Role.OWNER and not principal.hops
+    if not closed or not own or isinstance(action.finding.verdict, Deny):
+        return None
+    template = action.finding.template if UNTRUSTED not in setting.labels else None
+    grant = _grant(principal, action, setting, approval, template)
+    return msgspec.structs.replace(grant, identity=action.finding.identity or grant.arguments)
+
+
+def _grant(
+    principal: PolicySubject,
+    action: Action,
+    setting: PolicyContext,
+    id_: str,
+    template: Template | None,
+) -> Grant:
     return Grant(
-        id=approval,
+        id=id_,
         principal=principal.id,
         tool=action.tool,
         arguments=canonical(action.arguments),
@@ -239,8 +294,4 @@ def looked_at(judge: Callable[[], Finding]) -> Finding:
     try:
         return judge()
     except FAULTS:
-        return Finding(verdict=Ask("its arguments could not be understood"))
-
-
-def _named(capability: Capability) -> str:
-    return f"{capability.name.lower().replace('_', ' ')} ({capability.value})"
+        return Finding(verdict=Ask("I could not understand its arguments"))

@@ -5,14 +5,16 @@ from typing import Literal, Protocol
 
 from msgspec import Struct
 
-from hermes.core.channel import Desk
+from hermes.core.channel import CommandContext
 from hermes.core.events import Event
 from hermes.core.ids import SessionKey, TurnId
-from hermes.core.messages import Call, Effect, Line, Outcome, Spent, Thought, Usage
-from hermes.core.policy import WORST, Capabilities, Finding
+from hermes.core.messages import Address, Call, Effect, Line, Outcome, Spent, Thought, Usage
+from hermes.core.policy import WORST, Capabilities, Finding, PolicySubject
+from hermes.core.principal import NOBODY, Principal
 from hermes.core.session import Session
 from hermes.core.signals import Watch
-from hermes.core.step import Compact
+from hermes.core.steps import Compact
+from hermes.core.store import ChatRow, Home
 
 # ── models ──────────────────────────────────────────────────────────────────────────────────────
 
@@ -25,7 +27,7 @@ class ToolSpec(Struct, frozen=True, kw_only=True):
     parameters: str
 
 
-class Request(Struct, frozen=True, kw_only=True):
+class ModelRequest(Struct, frozen=True, kw_only=True):
     """One question to a model. `system` and `tools` are byte-stable for a session's life."""
 
     system: str
@@ -84,7 +86,7 @@ class Provider(Protocol):
     def name(self) -> str:
         """provider:model, as written into the journal."""
 
-    async def ask(self, request: Request, watch: Watch) -> Answer:
+    async def ask(self, request: ModelRequest, watch: Watch) -> Answer:
         """Raises a ProviderFailed. Cancelling the task closes the connection at once."""
 
     async def aclose(self) -> None: ...
@@ -93,12 +95,25 @@ class Provider(Protocol):
 # ── tools ───────────────────────────────────────────────────────────────────────────────────────
 
 
+class Deferred(Struct, frozen=True, kw_only=True):
+    """The call was begun and ends later: by a message that settles it, or, when it asks a
+    `question`, by what the person answers. After `timeout_s` it has failed; 0: it may take any
+    time. `waits_for` says for what, for people."""
+
+    waits_for: str = ""
+    timeout_s: float = 0.0
+    question: str = ""
+    choices: tuple[str, ...] = ()
+
+
 class ToolResult(Struct, frozen=True, kw_only=True):
-    text: str
+    text: str = ""
     outcome: Outcome = Outcome.OK
     facts: dict[str, str] = {}
     labels: tuple[str, ...] = ()
     spent: tuple[Spent, ...] = ()  # on models that it asked
+    diff: str = ""  # what it changed in files, for people; no model reads it
+    deferred: Deferred | None = None  # the call has not ended; all else counts for nothing
 
 
 class Presented(Struct, frozen=True, kw_only=True):
@@ -110,7 +125,10 @@ class Presented(Struct, frozen=True, kw_only=True):
     bound: str = ""
 
 
-class Bench(Struct, frozen=True, kw_only=True):
+NOWHERE = Address(platform="", chat="")  # of a turn that is over
+
+
+class ToolContext(Struct, frozen=True, kw_only=True):
     """Where a call is performed: whose it is, and what the session remembers."""
 
     session: SessionKey
@@ -119,30 +137,65 @@ class Bench(Struct, frozen=True, kw_only=True):
     facts: Mapping[str, str]
     labels: frozenset[str]  # of all that the model has read in this conversation
     watch: Watch
-    desk: Desk
+    host: CommandContext
+    address: Address = NOWHERE  # where the turn speaks
     approved: str = ""  # the digest of what a person said yes to
+    refused: str = ""  # why its tool may not begin a call now
+    principal: Principal = NOBODY  # on whose behalf; what the call causes elsewhere is theirs
 
 
 class Tool(Struct, frozen=True, kw_only=True):
     """A manifest. The engine reads it and never looks inside its functions.
 
     `check` says what is wrong with the arguments ("" when nothing is) and `effect` classifies
-    them; both are pure. `seek` looks for the outcome of a call that was started by a process that
-    is gone; it returns None when nobody can know, and is absent where there is nothing to look at.
+    them; both are pure. `recover` looks for the outcome of a call that a process started which is
+    gone; it returns None when nobody can know, and is absent where there is nothing to look at.
     `capabilities` is the worst that it can do, and `judge` looks closer: at the arguments, with the
     session's facts; it is pure too. `present` shows a call to whoever is asked about it, and may
-    look at the disk. `aims` are the arguments that say whom, where to or how much.
+    look at the disk. `question` is the first line of its card. `aims` are the arguments that say
+    whom, where to or how much. `address` finds the chat that a call names, for the card and the
+    approval: chats change their names.
     Cancelling `run` leaves a detached command alone; `stop` ends it, because a person said so.
     """
 
     spec: ToolSpec
     check: Callable[[str], str]
     effect: Callable[[str], Effect]
-    run: Callable[[Bench], Awaitable[ToolResult]]
+    run: Callable[[ToolContext], Awaitable[ToolResult]]
     capabilities: Capabilities = WORST
     judge: Callable[[str, Mapping[str, str]], Finding] = lambda _arguments, _facts: Finding()
     present: Callable[[str, Mapping[str, str]], Presented] | None = None
+    question: str = ""
     aims: tuple[str, ...] = ()
-    seek: Callable[[Bench], Awaitable[ToolResult | None]] | None = None
-    stop: Callable[[Bench], Awaitable[None]] | None = None
+    address: Callable[[str, Sequence[ChatRow], Sequence[Home]], Address | None] | None = None
+    recover: Callable[[ToolContext], Awaitable[ToolResult | None]] | None = None
+    stop: Callable[[ToolContext], Awaitable[None]] | None = None
+    parallel: bool = False  # its calls may run beside others, as reads always may
     reviews: bool = False  # also for a look back at a conversation, which has no other tools
+
+
+class ToolScope(Struct, frozen=True, kw_only=True):
+    """For whom tools are asked: a session, on whose behalf, and where it hears and answers."""
+
+    session: SessionKey
+    platforms: frozenset[str]
+    subject: PolicySubject
+    only: tuple[str, ...] = ()  # toolsets that a parent or a schedule handed on; empty: all
+
+
+class Toolset(Protocol):
+    """Tools that are asked for: a fixed group, a server's, or other toolsets put together.
+
+    `tools_for` is asked when a conversation begins; its answer is pinned in the journal.
+    `withheld` is asked for every call, and again right before the call runs. `find` also gives a
+    tool that is withheld: the outcome of a call that has begun is still looked for.
+    """
+
+    async def tools_for(self, scope: ToolScope) -> Sequence[Tool]:
+        """The tools that a model is told of, in the order of the prompt. No name is there twice."""
+
+    def find(self, name: str) -> Tool | None:
+        """Return the tool that models call by this name. None: it is not there (any more)."""
+
+    def withheld(self, name: str, scope: ToolScope) -> str:
+        """Say why a call of it may not begin in this scope. Empty: it may, or it is not ours."""

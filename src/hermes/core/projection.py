@@ -9,13 +9,14 @@ from typing import Literal
 from msgspec import Struct
 
 from hermes.core import events as e
-from hermes.core.audit import Entry, entries_of
+from hermes.core.audit import AuditEntry, entries_of
 from hermes.core.codec import encode, kind_of
+from hermes.core.draft import draft_left, removals
 from hermes.core.fold import fold
 from hermes.core.grants import Grant
-from hermes.core.ids import SessionId, SessionKey, TurnId
-from hermes.core.messages import Address, Line, Origin, Outcome, Reply, Spent
-from hermes.core.session import Asking, Running, Session, Stage, Track
+from hermes.core.ids import SessionId, SessionKey, TurnId, platform_of
+from hermes.core.messages import LOOP, REPLY, Address, Line, Origin, Outcome, Reply, Spent
+from hermes.core.session import CallState, Running, Session, Stage, Turn, Waiting
 from hermes.core.transcript import rows
 
 TurnState = Literal["running", "asking", "answered", "failed", "stopped", "parked"]
@@ -121,6 +122,7 @@ class Summary(Struct, frozen=True, kw_only=True):
     title: str
     rows: int
     taken: int
+    due_at: float = 0.0  # when it must be looked at again, whatever happens; 0: never
 
 
 class Commit(Struct, frozen=True, kw_only=True):
@@ -147,10 +149,17 @@ class Commit(Struct, frozen=True, kw_only=True):
     questions: tuple[QuestionRow, ...] = ()
     answers: tuple[AnswerRow, ...] = ()  # to these, or to earlier ones
     grants: tuple[Grant, ...] = ()
-    audit: tuple[Entry, ...] = ()
-    standing: int | None = None  # the register's version by which it was decided, where that counts
+    audit: tuple[AuditEntry, ...] = ()
+    trust_version: int | None = (
+        None  # the register's version by which it was decided, where that counts
+    )
     snapshot: bool = False
     rests: bool = False  # nothing is left to do behind this
+
+
+def _begins(events: Sequence[e.Event]) -> bool:
+    """Return True if a turn or a call begins by these events: then rights matter."""
+    return any(isinstance(event, _BEGINS) for event in events)
 
 
 def commit_of(
@@ -160,18 +169,19 @@ def commit_of(
     snapshot: bool = False,
     rests: bool = False,
     fetched: Collection[str] = (),
-    standing: int | None = None,
+    trust_version: int | None = None,
 ) -> Commit:
     """Fold the events and collect what they make true. Raises Refused when one does not fit.
 
     On the platforms `fetched` people come for their replies: the journal has them, and nothing
-    needs to be sent. `standing` is the register's version at which the events were decided.
+    needs to be sent. `trust_version` is the register's version at which the events were decided.
     """
     session, lines, replies = before, list[MessageRow](), list[Reply]()
     turns: dict[TurnId, TurnRow] = {}
     opens: list[SessionId] = []
     usage, calls = list[UsageRow](), list[CallRow]()
-    asked, answers, audit = list[QuestionRow](), list[AnswerRow](), list[Entry]()
+    asked, answers, audit = list[QuestionRow](), list[AnswerRow](), list[AuditEntry]()
+    drafted: list[Turn] = []
     for number, event in enumerate(events, start=1):
         after = fold(session, event)
         added = rows(session, event)
@@ -187,8 +197,8 @@ def commit_of(
             asked += question_rows(session, event)
             answers += answer_rows(session, event, after)
         audit += entries_of(session, event)
-        if after.id != session.id:
-            opens.append(after.id)
+        drafted += draft_left(session, after)
+        opens += [after.id] if after.id != session.id else []
         session = after
     return Commit(
         key=before.key,
@@ -197,7 +207,7 @@ def commit_of(
         events=tuple(Written(kind_of(event), encode(event), at_of(event)) for event in events),
         summary=summary_of(session, taken=len(before.waiting) - len(session.waiting)),
         rows=tuple(lines),
-        replies=tuple(replies),
+        replies=(*replies, *removals(drafted, replies, before.key, fetched)),
         turns=tuple(turns.values()),
         opens=tuple(opens),
         after=session,
@@ -208,7 +218,7 @@ def commit_of(
         answers=tuple(answers),
         grants=tuple(g for event in events if (g := grant_of(event)) is not None),
         audit=tuple(audit),
-        standing=standing if any(isinstance(event, _BEGINS) for event in events) else None,
+        trust_version=trust_version if _begins(events) else None,
         snapshot=snapshot,
         rests=rests,
     )
@@ -266,7 +276,7 @@ def usage_rows(before: Session, event: e.Event, after: Session, number: int) -> 
             spent = (Spent(purpose=purpose, model=model, usage=usage),)
         case e.CallEnded(spent=spent) | e.Compacted(spent=spent) | e.CompactionFailed(spent=spent):
             pass
-    who = (turn.address.platform, turn.sender) if turn else (_platform(before.key), "")
+    who = (turn.address.platform, turn.sender) if turn else (platform_of(before.key), "")
     bought = [(who, each) for each in spent]
     for inbound in before.waiting:
         if inbound.spent and inbound not in after.waiting:
@@ -307,8 +317,8 @@ def question_rows(before: Session, event: e.Event) -> Iterator[QuestionRow]:
             id=event.id,
             key=before.key,
             turn=event.turn,
-            tool="".join(called),
-            preview=event.question.text,
+            tool="".join(called) or (LOOP if event.call.endswith("-loop") else REPLY),
+            preview=event.card or event.question.text,
             why=event.why,
             asked_at=event.at,
             expires_at=event.expires_at,
@@ -318,16 +328,19 @@ def question_rows(before: Session, event: e.Event) -> Iterator[QuestionRow]:
 def answer_rows(before: Session, event: e.Event, after: Session) -> Iterator[AnswerRow]:
     """A question that its turn does not wait for any more is superseded."""
     at = at_of(event)
-    if isinstance(event, e.QuestionAnswered) and isinstance(before.phase, Asking):
+    if isinstance(event, e.QuestionAnswered):
         state: QuestionState = "approved" if event.granted else "denied" if event.by else "expired"
-        if before.phase.question:
-            yield AnswerRow(id=before.phase.question, state=state, by=event.by, at=at)
+        for asked in before.questions:
+            if asked.call.id == event.call and asked.question:
+                yield AnswerRow(id=asked.question, state=state, by=event.by, at=at)
         return
     waits = {t.question for t in _tracks(after) if t.stage in (Stage.ASKED, Stage.ALLOWED)}
     for track in _tracks(before):
         open_ = track.question and track.stage in (Stage.ASKED, Stage.ALLOWED)
         if open_ and track.question not in waits:
-            used = isinstance(event, e.CallStarted)
+            used = isinstance(event, e.CallStarted) or (
+                isinstance(event, e.TurnEnded) and track.stage is Stage.ALLOWED
+            )
             yield AnswerRow(id=track.question, state="used" if used else "superseded", by="", at=at)
 
 
@@ -335,26 +348,22 @@ def grant_of(event: e.Event) -> Grant | None:
     return event.grant if isinstance(event, e.QuestionAnswered) else None
 
 
-def _tracks(session: Session) -> tuple[Track, ...]:
+def _tracks(session: Session) -> tuple[CallState, ...]:
     phase = session.phase
-    return phase.turn.tracks if isinstance(phase, Running | Asking) else ()
+    return phase.turn.tracks if isinstance(phase, Running | Waiting) else ()
 
 
 def summary_of(session: Session, *, taken: int = 0) -> Summary:
     return Summary(
         id=session.id,
-        phase=type(session.phase).__name__.lower(),
+        phase=session.phase_name,
         mark=session.mark.reason if session.mark else "",
         runs=session.runs,
-        title=session.facts.get("title", ""),
+        title=session.facts.title,
         rows=session.rows,
         taken=taken,
+        due_at=session.due_at,
     )
-
-
-def _platform(key: SessionKey) -> str:
-    """`agent:main:{platform}:…`; "" for a key of another shape."""
-    return "".join(key.split(":", 3)[2:3])
 
 
 def _turn_state(event: e.Event) -> TurnState | None:

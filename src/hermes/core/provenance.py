@@ -6,6 +6,8 @@ from hermes.core.events import View
 from hermes.core.messages import PROVENANCE, Inbound
 
 WORDS_MAX = 4_000
+SOURCES_MAX = 8  # the latest ones that a card names
+SOURCE_CHARS_MAX = 120
 
 
 def labelled(view: View, *labels: tuple[str, ...]) -> View:
@@ -24,3 +26,9 @@ def words_of(known: str, taken: tuple[Inbound, ...]) -> str:
     """Nothing that was passed on, nothing labelled."""
     own = [i.text for i in taken if i.origin == "person" and not PROVENANCE & {*i.labels}]
     return "\n".join([*([known] if known else ()), *own])[:WORDS_MAX]
+
+
+def sources_with(known: tuple[str, ...], *new: str) -> tuple[str, ...]:
+    """The names of what was read, each once, the latest last."""
+    named = (name[:SOURCE_CHARS_MAX] for name in (*known, *new) if name)
+    return tuple(dict.fromkeys(named))[-SOURCES_MAX:]

@@ -1,8 +1,8 @@
 """Who may find what: which sessions a search looks at, by the lane in which it was asked.
 
-Everybody in a chat reads the answer there, so the place decides and not the person: the terminal
-and the API are the owner's and see everything, a chat of two sees all its own lanes, anything else
-(a group, a thread, a lane that works beside a chat) sees itself.
+Everybody in a chat reads the answer there, so the place decides and not the person: a platform
+that is the owner's alone sees everything, a chat of two sees all its own lanes, anything else (a
+group, a thread, a lane that works beside a chat, one that programs write to) sees itself.
 """
 
 from collections.abc import Sequence
@@ -10,10 +10,9 @@ from typing import Literal
 
 from msgspec import Struct
 
-from hermes.core.ids import SessionKey
-
-STRANGERS = frozenset({"webhook"})  # platforms where a chat is a route that anybody may write to
-OWNED = frozenset({"local", "api"})  # platforms that only the owner can speak on
+from hermes.core.ids import SessionKey, name_of
+from hermes.core.people import is_direct
+from hermes.core.principal import Audience
 
 
 class Scope(Struct, frozen=True):
@@ -31,20 +30,21 @@ class Scope(Struct, frozen=True):
 EVERYTHING = Scope("all")
 
 
-def scope_of(key: SessionKey) -> Scope:
-    """What may be found from this lane."""
-    parts = key.split(":")
-    if len(parts) < 5:
+def scope_of(key: SessionKey, audience: Audience = "people", direct: bool | None = None) -> Scope:
+    """What may be found from this session. `direct` is of the chat that the question came from."""
+    name = name_of(key)
+    if name is None:
         return Scope("lane", key)
-    if parts[2] in OWNED:
+    if audience == "owner":
         return EVERYTHING
-    together = parts[3] == "dm" and parts[2] not in STRANGERS
-    return Scope("chat", chat_of(key)) if together else Scope("lane", key)
+    together = audience == "people" and is_direct(key, direct)
+    return Scope("chat", name.whole_chat) if together else Scope("lane", key)
 
 
 def chat_of(key: SessionKey) -> SessionKey:
     """What the keys of all lanes of this chat begin with."""
-    return SessionKey(":".join(key.split(":")[:5]))
+    name = name_of(key)
+    return name.whole_chat if name is not None else key
 
 
 def marked(text: str, marks: Sequence[tuple[int, int]]) -> str:

@@ -6,10 +6,11 @@ from typing import Literal
 
 from msgspec import Struct
 
-from hermes.core.budget import Budgets, Ledger, Limits
+from hermes.core.budget import Budgets, SpentToday, TurnLimits
 from hermes.core.messages import Call, Effect
 from hermes.core.people import Role, Sender
 from hermes.core.session import Session
+from hermes.core.trust import TrustRegister
 
 
 class Busy(Enum):
@@ -56,25 +57,7 @@ class ResumeRules(Struct, frozen=True, kw_only=True):
     attempts_max: int = 3
 
 
-class Rules(Struct, frozen=True, kw_only=True):
-    """What settings and plugins declared, in the form that a decision needs."""
-
-    commands: Mapping[str, Busy]
-    effect: Callable[[Call], Effect]
-    recovers: Container[str] = frozenset()  # tools that can look for a lost call's outcome
-    verdict: Callable[[Session, Call], Verdict] = lambda _session, _call: Allow()
-    limits: Limits = Limits()
-    budgets: Budgets = Budgets()
-    resume: ResumeRules = ResumeRules()
-    busy: BusyMode = "queue"
-    tells: frozenset[str] = frozenset()  # platforms where people are told that a message waits
-    window: Callable[[Session], int] = lambda _session: 0  # tokens its model can read; 0: unknown
-    full_at: float = 0.75  # share of the window
-    role: Callable[[Sender], Role] = lambda _sender: Role.OWNER  # as the register has it now
-    box: Callable[[Call], str] = lambda _call: ""  # the sandbox's profile for it
-
-
-class Moment(Struct, frozen=True, kw_only=True):
+class DecisionContext(Struct, frozen=True, kw_only=True):
     """When, under which ownership of the session, and in which process the question is asked."""
 
     at: float
@@ -82,4 +65,29 @@ class Moment(Struct, frozen=True, kw_only=True):
     draining: bool = False  # what runs may go on; nothing begins
     absent: frozenset[str] = frozenset()  # platforms that are not connected yet
     resumes: bool = True  # false after a chain of crashed boots (C15)
-    ledger: Ledger = Ledger()
+    asked: bool = False  # a person asked again for the turn, without a new message
+    register: TrustRegister = TrustRegister()  # who is who, and what was granted
+    ledger: SpentToday = SpentToday()
+
+
+Judge = Callable[[Session, Call, DecisionContext], Verdict]
+
+
+class Rules(Struct, frozen=True, kw_only=True):
+    """What settings and plugins declared, in the form that a decision needs."""
+
+    commands: Mapping[str, Busy]
+    effect: Callable[[Call], Effect]
+    recovers: Container[str] = frozenset()  # tools that can look for a lost call's outcome
+    parallel: Callable[[Call], bool] = lambda _call: False  # may it run beside others?
+    verdict: Judge = lambda _session, _call, _moment: Allow()
+    may_answer: Judge = lambda _session, _reply, _moment: Allow()
+    limits: TurnLimits = TurnLimits()
+    budgets: Budgets = Budgets()
+    resume: ResumeRules = ResumeRules()
+    busy: BusyMode = "queue"
+    tells: frozenset[str] = frozenset()  # platforms where people are told that a message waits
+    window: Callable[[Session], int] = lambda _session: 0  # tokens its model can read; 0: unknown
+    full_at: float = 0.75  # share of the window
+    role: Callable[[Sender, TrustRegister], Role] = lambda _sender, _register: Role.OWNER
+    box: Callable[[Call], str] = lambda _call: ""  # the sandbox's profile for it

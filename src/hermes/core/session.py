@@ -9,10 +9,20 @@ from enum import Enum
 from msgspec import Struct
 
 from hermes.core import events as e
+from hermes.core.facts import SessionFacts
 from hermes.core.grants import Grant
 from hermes.core.ids import CallId, SessionId, SessionKey, TurnId
-from hermes.core.messages import Address, Call, Effect, Inbound, Origin
-from hermes.core.people import Sender
+from hermes.core.messages import (
+    Address,
+    Call,
+    Effect,
+    Inbound,
+    Origin,
+    TurnOptions,
+    UnseenDraft,
+)
+from hermes.core.people import Sender, principal_of
+from hermes.core.principal import Principal
 
 
 class Stage(Enum):
@@ -22,10 +32,11 @@ class Stage(Enum):
     ASKED = "asked"
     ALLOWED = "allowed"
     STARTED = "started"
+    DEFERRED = "deferred"  # it was begun, and ends by a later message
     ENDED = "ended"
 
 
-class Track(Struct, frozen=True, kw_only=True, omit_defaults=True):
+class CallState(Struct, frozen=True, kw_only=True, omit_defaults=True):
     """One call of the latest answer. STARTED under an older epoch means: lost in a crash."""
 
     call: Call
@@ -36,6 +47,11 @@ class Track(Struct, frozen=True, kw_only=True, omit_defaults=True):
     approved: bool = False  # a person said yes to it
     question: str = ""  # the id of what a person was asked about it
     digest: str = ""  # of what would run when a person was asked
+    wants_text: bool = False  # the person's answer is the result
+    asked_at: float = 0.0
+    expires_at: float = 0.0  # of a question or a deferred call; 0: never
+    offer: Grant | None = None  # what "always" would mean
+    session_offer: Grant | None = None  # what "for this session" would mean
 
 
 class Mark(Struct, frozen=True, kw_only=True, omit_defaults=True):
@@ -44,6 +60,16 @@ class Mark(Struct, frozen=True, kw_only=True, omit_defaults=True):
     reason: e.MarkReason
     at: float
     queued: tuple[str, ...] = ()
+
+
+class Voice(Struct, frozen=True, omit_defaults=True):
+    """Somebody whose words are in a turn: who, and where they spoke."""
+
+    id: str
+    address: Address
+    origin: Origin = "person"
+    direct: bool | None = None
+    principal: Principal | None = None
 
 
 class Turn(Struct, frozen=True, kw_only=True, omit_defaults=True):
@@ -55,7 +81,7 @@ class Turn(Struct, frozen=True, kw_only=True, omit_defaults=True):
     started_at: float
     first: int = 0  # position of the event that began it
     runs: int = 1
-    tracks: tuple[Track, ...] = ()
+    tracks: tuple[CallState, ...] = ()
     answer: str | None = None
     steps: int = 0
     calls: int = 0
@@ -66,7 +92,11 @@ class Turn(Struct, frozen=True, kw_only=True, omit_defaults=True):
     sender: str = ""  # who spoke last
     origin: Origin = "person"
     draft: str = ""  # receipt of what the chat shows of the answer so far
+    unseen: UnseenDraft | None = None  # the chat may show something, and nobody knows where
     words: str = ""  # what its person said, as far as nobody else can have written it
+    voices: tuple[Voice, ...] = ()  # everybody whose words are in it
+    options: TurnOptions = TurnOptions()
+    automatic: bool = False  # programs alone wrote it (see `loop_guard`)
 
 
 class Idle(Struct, frozen=True, tag="idle"):
@@ -78,16 +108,12 @@ class Running(Struct, frozen=True, tag="running", omit_defaults=True):
     mark: Mark | None = None
 
 
-class Asking(Struct, frozen=True, tag="asking", omit_defaults=True):
-    """The turn is parked until a person answers about one call."""
+class Waiting(Struct, frozen=True, tag="waiting", omit_defaults=True):
+    """The turn is parked until something from outside ends one of its calls: a person's answer,
+    a child's last word, a process. No process is busy with it meanwhile."""
 
     turn: Turn
-    call: CallId
-    asked_at: float
     mark: Mark | None = None
-    question: str = ""
-    expires_at: float = 0.0  # 0: never
-    offer: Grant | None = None  # what "always" would mean
 
 
 class Suspended(Struct, frozen=True, tag="suspended"):
@@ -98,7 +124,7 @@ class Suspended(Struct, frozen=True, tag="suspended"):
     at: float
 
 
-Phase = Idle | Running | Asking | Suspended
+Phase = Idle | Running | Waiting | Suspended
 
 
 class Compaction(Struct, frozen=True, kw_only=True, omit_defaults=True):
@@ -126,8 +152,13 @@ class Session(Struct, frozen=True, kw_only=True, omit_defaults=True):
     used: int = 0  # tokens of all model calls for this conversation
     compaction: Compaction = Compaction()
     viewed_at: int = 0  # position at which the view last became another one
-    facts: dict[str, str] = {}
+    facts: SessionFacts = SessionFacts()
     told: tuple[str, ...] = ()  # waiting messages whose sender knows that they wait
+    grants: tuple[Grant, ...] = ()  # what the owner allowed for this conversation
+    sources: tuple[str, ...] = ()  # what others wrote and was read in it, for cards
+    answered: dict[str, int] = {}  # programs, and how many answers each had in a row; -1: no more
+    direct: bool | None = None  # the latest turn came from a chat of two; see `people.is_direct`
+    salvaged: bool = False  # what is before cannot be read, and nobody has put that in order yet
 
     @property
     def turn(self) -> Turn | None:
@@ -135,7 +166,31 @@ class Session(Struct, frozen=True, kw_only=True, omit_defaults=True):
 
     @property
     def mark(self) -> Mark | None:
-        return self.phase.mark if isinstance(self.phase, Running | Asking) else None
+        return self.phase.mark if isinstance(self.phase, Running | Waiting) else None
+
+    @property
+    def questions(self) -> tuple[CallState, ...]:
+        """Return the calls about which a person is asked now, the oldest first."""
+        tracks = self.phase.turn.tracks if isinstance(self.phase, Running | Waiting) else ()
+        return tuple(track for track in tracks if track.stage is Stage.ASKED)
+
+    @property
+    def due_at(self) -> float:
+        """Return when a question or a deferred call runs out of time; 0 when none does."""
+        tracks = self.phase.turn.tracks if isinstance(self.phase, Running | Waiting) else ()
+        return min((t.expires_at for t in tracks if waits(t) and t.expires_at), default=0.0)
+
+    @property
+    def phase_name(self) -> str:
+        """Return the phase as listings have it: idle, running, asking or suspended."""
+        if isinstance(self.phase, Waiting):
+            return "asking" if self.questions else "running"
+        return type(self.phase).__name__.lower()
+
+
+def waits(track: CallState) -> bool:
+    """Return True if only something from outside can end this call."""
+    return track.stage in (Stage.ASKED, Stage.DEFERRED)
 
 
 def ref(inbound: Inbound) -> str:
@@ -144,7 +199,23 @@ def ref(inbound: Inbound) -> str:
 
 
 def speaker(session: Session, turn: Turn) -> Sender:
-    return Sender(session.key, turn.address, turn.sender, turn.origin)
+    """Who spoke last; of two messages that differ in their rights, the weaker one."""
+    last = (turn.sender, turn.address)
+    said = [each for each in speakers(session, turn) if (each.id, each.address) == last]
+    said = said or [Sender(session.key, turn.address, turn.sender, turn.origin)]
+    return max(said, key=lambda each: principal_of(each).ceiling)
+
+
+def speakers(session: Session, turn: Turn) -> tuple[Sender, ...]:
+    """Everybody whose words are in the turn. Its rights are those of the weakest (C64)."""
+    voices = turn.voices or (Voice(turn.sender, turn.address, turn.origin),)
+    key = session.key
+    return tuple(Sender(key, v.address, v.id, v.origin, v.direct, v.principal) for v in voices)
+
+
+def voices_with(voices: tuple[Voice, ...], taken: tuple[Inbound, ...]) -> tuple[Voice, ...]:
+    more = (Voice(i.sender.id, i.address, i.origin, i.direct, i.principal) for i in taken)
+    return tuple(dict.fromkeys((*voices, *more)))
 
 
 def call_id(turn: Turn, n: int) -> CallId:

@@ -8,10 +8,11 @@ from typing import Literal, Protocol
 
 from msgspec import Struct
 
-from hermes.core.audit import Entry, Head, Sealed
+from hermes.core.audit import AuditEntry, AuditHead, Sealed
 from hermes.core.events import Event, Span
-from hermes.core.ids import NodeId, ReplyId, SessionId, SessionKey, TurnId
-from hermes.core.messages import Address, Inbound, Line, Media, Reply, Usage
+from hermes.core.ids import NodeId, SessionId, SessionKey, TurnId
+from hermes.core.messages import Address, Inbound, Line, Media, Usage
+from hermes.core.outbox import Outbox
 from hermes.core.projection import Commit, QuestionRow, TurnRow
 from hermes.core.recall import Scope
 from hermes.core.session import Session
@@ -57,7 +58,11 @@ class Journal(Protocol):
         """Sessions this node owns already and that have something to do again."""
 
     async def load(self, key: SessionKey) -> Session:
-        """Fold from the last snapshot. An unknown key gives an empty session."""
+        """Fold from the last snapshot. An unknown key gives an empty session. Raises RowUnreadable
+        or Refused when an event cannot be read and nobody has left the conversation since."""
+
+    async def abandon(self, session: Session, *, fence: Fence) -> None:
+        """The session was salvaged: what listings show as open of what is before it is over."""
 
     async def since(self, key: SessionKey, position: int) -> Sequence[Event]:
         """The events behind `position`, oldest first."""
@@ -72,6 +77,10 @@ class Journal(Protocol):
 
     async def rest(self, key: SessionKey, position: int, *, fence: Fence) -> bool:
         """Nothing is left to do up to `position`. False when more has arrived meanwhile."""
+
+    async def decline(self, key: SessionKey, position: int, *, fence: Fence) -> bool:
+        """Give a session up that this node may not go on with now. Others may claim it at once;
+        this node does not, until something new arrives. False when that has happened already."""
 
     async def release(self, keys: Sequence[SessionKey], *, node: NodeId) -> None:
         """Give sessions up, so that another process may claim them at once."""
@@ -106,53 +115,6 @@ class Nodes(Protocol):
 
     async def wake(self, timeout_s: float) -> None:
         """Return when another process may have written something for us, or after the time-out."""
-
-
-SendState = Literal["pending", "sending", "delivered", "failed", "abandoned"]
-
-
-class OutboxRow(Struct, frozen=True, kw_only=True):
-    reply: Reply
-    state: SendState
-    attempts: int
-    chunks_sent: int
-    created_at: float
-    receipt: str = ""  # of the last chunk that a platform took
-    behind: str = ""  # a receipt of the chat from before the first chunk left
-    problem: str = ""  # why it was not taken the last time
-
-
-class Outbox(Protocol):
-    """Replies between the commit that made them and the platform that took them."""
-
-    async def due(
-        self, platforms: Sequence[str], *, now: float, limit: int, only: SessionKey | None = None
-    ) -> Sequence[OutboxRow]:
-        """Rows that wait to be sent, oldest first: pending, failed and ready again, and those that
-        were `sending` when their process died. Not those for a chat that is paused."""
-
-    async def pause(self, platform: str, chat: str, *, until: float) -> None:
-        """A platform wants nothing in this chat for a while; also after a restart (C53)."""
-
-    async def waits(self, *, now: float) -> Mapping[tuple[str, str], float]:
-        """The chats (platform, chat) that are paused now, and until when."""
-
-    async def sending(self, reply: ReplyId, *, node: NodeId, behind: str = "") -> bool:
-        """Durable before the first byte leaves. False when another node has it in hand."""
-
-    async def has_receipt(self, platform: str, chat: str, receipt: str) -> bool:
-        """Did some reply of late get this receipt in this chat?"""
-
-    async def sent_chunks(self, reply: ReplyId, count: int, *, receipt: str = "") -> None: ...
-
-    async def delivered(self, reply: ReplyId, receipt: str, *, at: float) -> None: ...
-
-    async def failed(
-        self, reply: ReplyId, why: str, *, not_before: float, abandon: bool
-    ) -> None: ...
-
-    async def rows(self, key: SessionKey, *, limit: int) -> Sequence[OutboxRow]:
-        """All rows of a session whatever their state, newest first."""
 
 
 class SessionRow(Struct, frozen=True, kw_only=True):
@@ -276,6 +238,9 @@ class Library(Protocol):
         self, key: SessionKey, *, after: int = 0, limit: int = 1000
     ) -> Sequence[Event]: ...
 
+    async def records(self, key: SessionKey, *, after: int, limit: int) -> Sequence[bytes]:
+        """The same as they are stored, whether they can be read or not."""
+
     async def search(
         self, question: str, *, scope: Scope, limit: int, hidden: Sequence[Span] = ()
     ) -> Found:
@@ -305,7 +270,7 @@ class Library(Protocol):
     async def question(self, id_: str) -> QuestionRow | None: ...
 
     async def overdue(self, now: float, *, limit: int) -> Sequence[SessionKey]:
-        """Sessions that wait for an answer whose time is over."""
+        """Sessions that wait for an answer or a result whose time is over."""
 
     async def usage(self, *, since: float, until: float, limit: int = 1_000) -> Spending:
         """What was spent in [since, until), by each dimension, at most `limit` rows of each."""
@@ -328,7 +293,21 @@ class Library(Protocol):
         """Make every projection anew from the journal."""
 
 
-class Texts(Protocol):
+class Cursors(Protocol):
+    """How far each platform has been read. A position moves only after every message before it was
+    accepted (C70); a crash in between reads some again, and the inbox drops those it knows."""
+
+    async def cursor(self, platform: str, account: str, name: str) -> str:
+        """Return the position, or "" when there is none yet."""
+
+    async def move_cursor(
+        self, platform: str, account: str, name: str, text: str, *, node: NodeId
+    ) -> None:
+        """Store the position; "" removes it. Durable when this returns. Raise Fenced when the node
+        has left or was declared dead, Rejected when the text is too long."""
+
+
+class TextStore(Protocol):
     """Long texts that many sessions share (system prompts), each kept once, by its digest."""
 
     async def keep(self, text: str) -> str:
@@ -340,7 +319,7 @@ class Texts(Protocol):
 class Audit(Protocol):
     """The record of what was done. It grows at its end, and only `prune` makes it shorter."""
 
-    async def write(self, entries: Sequence[Entry]) -> None:
+    async def write(self, entries: Sequence[AuditEntry]) -> None:
         """What happened outside of a session: a setting was changed, say."""
 
     async def entries(
@@ -348,10 +327,10 @@ class Audit(Protocol):
     ) -> Sequence[Sealed]:
         """The latest, oldest first."""
 
-    async def check(self, heads: Mapping[str, Head]) -> Sequence[str]:
+    async def check(self, heads: Mapping[str, AuditHead]) -> Sequence[str]:
         """What is wrong with it; see `audit.faults`."""
 
-    async def heads(self) -> Mapping[str, Head]:
+    async def heads(self) -> Mapping[str, AuditHead]:
         """Where each chain ends, to be noted somewhere else."""
 
     async def prune(self, before: float, at: float) -> int:
@@ -377,14 +356,15 @@ class Store(Struct, frozen=True, kw_only=True):
     journal: Journal
     nodes: Nodes
     outbox: Outbox
+    cursors: Cursors
     library: Library
-    texts: Texts
+    texts: TextStore
     trust: Trust
     audit: Audit
     upkeep: Upkeep
 
 
-class MediaShelf(Protocol):
+class MediaStore(Protocol):
     """Files that came with messages, by digest."""
 
     async def put(self, content: bytes, media_type: str, name: str) -> Media: ...

@@ -36,7 +36,7 @@ _NEW_MESSAGE = (
     "already here instead of repeating their calls."
 )
 _GO_ON = (
-    "Go on with the task where it stopped. Use the results that are already here, repeat no call "
+    "Continue the task where it stopped. Use the results that are already here, repeat no call "
     "that has one, and do not answer with a mere greeting."
 )
 _UNREAD = (

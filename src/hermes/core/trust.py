@@ -4,16 +4,17 @@
 which it was decided, so what is revoked is revoked for the very next commit, on every node.
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Protocol
 
 from msgspec import Struct
 
 from hermes.core.grants import Grant
-from hermes.core.people import Role, Sender, is_private
+from hermes.core.people import Role, Sender, principal_of
+from hermes.core.principal import HOPS_MAX
 
 
-class Known(Struct, frozen=True, kw_only=True):
+class KnownPerson(Struct, frozen=True, kw_only=True):
     """A person by the platform's immutable id. A stranger's row says: sent away, whatever a
     setting says. `chat` is where the person was let in, if it was in a chat."""
 
@@ -36,7 +37,7 @@ class Invite(Struct, frozen=True, kw_only=True):
     by: str = ""
 
 
-class Request(Struct, frozen=True, kw_only=True):
+class AdmissionRequest(Struct, frozen=True, kw_only=True):
     """Somebody who is not known asks to be let in."""
 
     id: str
@@ -48,11 +49,11 @@ class Request(Struct, frozen=True, kw_only=True):
     at: float = 0.0
 
 
-class Register(Struct, frozen=True):
+class TrustRegister(Struct, frozen=True):
     """All of it that a decision needs."""
 
     version: int = 0
-    people: Mapping[tuple[str, str], Known] = {}  # by platform and id
+    people: Mapping[tuple[str, str], KnownPerson] = {}  # by platform and id
     grants: tuple[Grant, ...] = ()
 
 
@@ -61,24 +62,24 @@ class Trust(Protocol):
 
     async def version(self) -> int: ...
 
-    async def register(self) -> Register: ...
+    async def register(self) -> TrustRegister: ...
 
     async def invite(self, invite: Invite) -> None: ...
 
-    async def redeem(self, digest: str, known: Known) -> Known | None:
+    async def redeem(self, digest: str, known: KnownPerson) -> KnownPerson | None:
         """Let this person in with the invite's role; None when no such invite is open. Whoever
         comes twice with the same code is let in once."""
 
-    async def ask(self, request: Request, *, most: int) -> bool:
+    async def ask(self, request: AdmissionRequest, *, most: int) -> bool:
         """Note that somebody asks. The oldest stranger makes room when there are more than `most`;
         False when this person's request is there already."""
 
-    async def requests(self) -> Sequence[Request]: ...
+    async def requests(self) -> Sequence[AdmissionRequest]: ...
 
-    async def admit(self, known: Known, *, request: str = "") -> bool:
+    async def admit(self, known: KnownPerson, *, request: str = "") -> bool:
         """With `request`, only while that request is open; False when it is not."""
 
-    async def revoke(self, known: Known) -> None:
+    async def revoke(self, known: KnownPerson) -> None:
         """The person is a stranger from now on, and nothing that waits to be sent to them is."""
 
     async def dismiss(self, request: str, *, by: str, at: float) -> bool: ...
@@ -86,12 +87,24 @@ class Trust(Protocol):
     async def revoke_grant(self, grant: str, *, by: str, at: float) -> bool: ...
 
 
-def role_in(register: Register, sender: Sender, configured: Role) -> Role:
+def role_of(register: TrustRegister, sender: Sender, configured: Callable[[Sender], Role]) -> Role:
+    """What may be done in the name of who speaks: the weaker of what the person is now and of the
+    ceiling that came with the message."""
+    principal = principal_of(sender)
+    if len(principal.via) > HOPS_MAX:
+        return Role.STRANGER
+    if principal.person is None or principal.spoke is None:
+        return principal.ceiling
+    person = Sender(sender.key, principal.spoke, principal.person.id, direct=principal.direct)
+    return max(principal.ceiling, role_in(register, person, configured(person)))
+
+
+def role_in(register: TrustRegister, sender: Sender, configured: Role) -> Role:
     """What the register says of a person comes before what a setting says. To be paired counts in
     a chat of two only; in a room it is the room that lets people in."""
     known = register.people.get((sender.address.platform, sender.id))
     if known is None:
         return configured
     if known.role is Role.PAIRED:
-        return min(configured, Role.PAIRED) if is_private(sender.key) else configured
+        return min(configured, Role.PAIRED) if sender.is_direct else configured
     return known.role

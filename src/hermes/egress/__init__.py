@@ -1,1 +1,1 @@
-"""HTTP out of this process: the parts that all share, and the one client for others' URLs."""
+"""Fetch untrusted URLs without SSRF: check the URL, resolve it once, connect by address."""

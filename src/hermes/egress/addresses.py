@@ -1,8 +1,8 @@
-"""Which addresses belong to the world, and which to a machine, a house or a cloud. Pure.
+"""Classify IP addresses: public internet, private network, cloud metadata. Pure.
 
-Python's `is_global` follows a registry of routes. It says yes to addresses that carry another one
-inside (6to4, NAT64, ISATAP) and to a cloud's own servers behind public numbers, so the ranges
-stand here. Of IPv6 only what is handed out today counts: what is new is refused until it is known.
+Python's `is_global` follows a registry of routes. It accepts addresses that embed another one
+(6to4, NAT64, ISATAP) and a cloud's own servers behind public addresses, so the ranges are listed
+here. Of IPv6 only the ranges allocated today are public: a new range is refused until it is listed.
 """
 
 from collections.abc import Iterable
@@ -17,14 +17,14 @@ def _networks(ranges: Iterable[str]) -> tuple[Network, ...]:
     return tuple(ip_network(each) for each in ranges)
 
 
-# A house, a company, this machine: where somebody's own server may be.
+# This machine, a home or company network: where the owner's own servers are.
 PRIVATE: Final = _networks(
     (
         *("10.0.0.0/8", "172.16.0.0/12", "192.168.0.0/16", "127.0.0.0/8", "100.64.0.0/10"),
         *("198.18.0.0/15", "fc00::/7", "::1/128"),
     )
 )
-# What clouds answer on to their own machines. No exception for a name reaches them.
+# Cloud metadata services. An allowed name never opens them.
 CLOUD: Final = _networks(
     (
         *("169.254.0.0/16", "168.63.129.16/32", "100.100.100.200/32", "192.0.0.192/32"),
@@ -47,7 +47,7 @@ _NO_WORLD: Final = _networks(
 )
 _HANDED_OUT: Final = IPv6Network("2000::/3")
 _ISATAP: Final = frozenset({0x00005EFE, 0x02005EFE})  # before an IPv4 address, in the lower half
-# Ranges in which a name server makes addresses up, for names of the world.
+# Ranges of synthetic addresses that a resolver returns for public names (fake IP).
 MADE_UP: Final = _networks(("198.18.0.0/15", "64:ff9b::/96"))
 _NAT64: Final = IPv6Network("64:ff9b::/96")
 
@@ -65,7 +65,8 @@ def is_of_the_world(address: Address) -> bool:
 
 
 def carried(address: Address) -> Address:
-    """Where a packet to it really goes, as far as its number says so."""
+    """Return the IPv4 address that is embedded in a NAT64 address, because packets go there; else
+    the address itself."""
     if isinstance(address, IPv6Address) and address in _NAT64:
         return IPv4Address(int(address) & 0xFFFFFFFF)
     return address

@@ -1,10 +1,10 @@
-"""What a body is: judged by its own bytes; a server's word decides only between kinds of text."""
+"""Detect what a body is by its bytes; the media type decides only between kinds of text."""
 
 import codecs
 import re
 from typing import Final, Literal
 
-from hermes.views.expressions import Expression
+from hermes.lazy import LazyPattern
 
 Kind = Literal["html", "json", "text", "binary"]
 
@@ -35,9 +35,9 @@ _MARKUP: Final = re.compile(
     rb"\s*(?:<!--|<!doctype\s+html|<(?:html|head|body|title|script|style|meta|link|div|p|h1|table|a)\b)",
     re.I,
 )
-_CHARSET: Final = Expression(r"charset\s*=\s*[\"']?\s*([A-Za-z0-9_.:-]{1,40})", re.I)
-# Those that browsers know. Others, like UTF-7, are ways to smuggle.
-_KNOWN: Final = Expression(
+_CHARSET: Final = LazyPattern(r"charset\s*=\s*[\"']?\s*([A-Za-z0-9_.:-]{1,40})", re.I)
+# Encodings that browsers know. Others, like UTF-7, can hide content.
+_KNOWN: Final = LazyPattern(
     r"utf-?8|utf-16(?:le|be)?|iso-8859-\d{1,2}|windows-125\d|koi8-[ru]|gb18030|gbk|gb2312|big5"
     r"|shift_jis|euc-jp|euc-kr|iso-2022-jp"
 )
@@ -47,7 +47,7 @@ _AS_BROWSERS: Final = {"us-ascii": "windows-1252", "ascii": "windows-1252"} | di
 
 
 def kind_of(body: bytes, media_type: str) -> tuple[Kind, str]:
-    """The kind, and in words what it is where it is no text."""
+    """Return the kind of a body and, for one that is not text, its description in words."""
     sample = body[:SAMPLE_BYTES]
     for magic, words in _MAGIC:
         if sample.startswith(magic):
@@ -56,7 +56,7 @@ def kind_of(body: bytes, media_type: str) -> tuple[Kind, str]:
         return "binary", "MP4 video or picture"
     wide = sample.startswith((codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE))
     if b"\0" in sample and not wide and "charset=utf-16" not in media_type.lower():
-        return "binary", "file that is no text"
+        return "binary", "binary file"
     said = media_type.partition(";")[0].strip().lower()
     if said in ("text/html", "application/xhtml+xml") or _MARKUP.match(sample):
         return "html", ""
@@ -66,7 +66,8 @@ def kind_of(body: bytes, media_type: str) -> tuple[Kind, str]:
 
 
 def text_of(body: bytes, media_type: str) -> str:
-    """Never fails: what cannot be read shows a sign in its place."""
+    """Return the body as text. It never fails: bytes that cannot be decoded become replacement
+    characters."""
     for bom, codec in _BOMS:
         if body.startswith(bom):
             return body.decode(codec, "replace")

@@ -4,6 +4,7 @@ from collections.abc import Sequence
 
 from hermes.core.ids import MessageId, NodeId, session_key
 from hermes.core.messages import Address, Inbound, Person
+from hermes.core.people import derived
 from hermes.core.store import Boot
 
 BOOTS_LOOKED_AT = 8
@@ -24,7 +25,7 @@ def is_storm(boots: Sequence[Boot], now: float) -> bool:
 
 def boot_message(text: str, home: Address, node: NodeId, at: float) -> Inbound:
     """BOOT.md as a turn of its own, whose answer goes to the home chat."""
-    return Inbound(
+    said = Inbound(
         id=MessageId(f"boot-{node}"),
         account="boot",
         session=session_key("boot", "dm", "gateway"),
@@ -34,3 +35,4 @@ def boot_message(text: str, home: Address, node: NodeId, at: float) -> Inbound:
         at=at,
         origin="boot",
     )
+    return derived(said)

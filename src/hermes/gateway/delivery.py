@@ -1,28 +1,34 @@
 """Last stop of every reply: note that it is being sent, send it, note the receipt.
 
-What was `sending` when a process died may or may not have arrived (C51). It goes out again under
-the same key. Where the platform knows no keys but shows what it has, we look there first; what is
-not found, or cannot be looked for, goes out again with words that say so.
+`sending` is written directly before the bytes leave, so a process that finds it later knows that
+they may have arrived (C51). Such a chunk goes out again under the same key. Where the platform
+knows no keys but shows what it has, we look there first; what is not found, or cannot be looked
+for, goes out again with words that say so.
 """
 
 import asyncio
+import logging
 from collections.abc import Callable, Collection, Mapping, Sequence
 from functools import partial
 
 from msgspec import Struct, field
 
-from hermes.core.channel import Channel, Screen
-from hermes.core.errors import ChannelBusy, ChannelDown, ChannelRefused, ChannelSilent
-from hermes.core.ids import NodeId, SessionKey
+from hermes.core.channel import Channel, Manifest, Screen
+from hermes.core.errors import ChannelBusy, ChannelDown, ChannelRefused, ChannelSilent, Rejected
+from hermes.core.ids import NodeId, SessionKey, TurnId
 from hermes.core.messages import Media, Reply
-from hermes.core.store import MediaShelf, Outbox, OutboxRow
-from hermes.gateway.mirror import Mirror
-from hermes.gateway.pace import Pace
+from hermes.core.outbox import Outbox, OutboxRow
+from hermes.core.store import MediaStore
+from hermes.gateway.cross_post import CrossPost
+from hermes.gateway.send_rate import SendRate
+from hermes.views.links import links_as_text
 
 ROWS_MAX = 200
 IN_DOUBT = "it may have arrived: "
 ATTEMPTS_MAX = 20
 PAUSE_S_MAX = 600.0  # between two tries: with the doubling before it, about two hours in all
+log = logging.getLogger("hermes.gateway")
+
 REPEAT = "(Perhaps a repeat: I was interrupted while sending this.)"
 
 
@@ -31,6 +37,10 @@ class Flushed(Struct):
 
     done: int = 0
     abandoned: list[tuple[Reply, str]] = field(default_factory=list)
+
+
+class _NotOurs(Exception):
+    """Another process has the row, or this one has begun to leave. Nothing was sent."""
 
 
 def joined(parts: Sequence[Flushed]) -> Flushed:
@@ -43,17 +53,24 @@ def _in_doubt(row: OutboxRow) -> bool:
     return row.state == "sending" or row.problem.startswith(IN_DOUBT)
 
 
+def _is_large(manifest: Manifest, content: bytes) -> bool:
+    return 0 < manifest.file_bytes_max < len(content)
+
+
 class Delivery(Struct, kw_only=True):
     outbox: Outbox
-    mirror: Mirror
+    mirror: CrossPost
     channels: Mapping[str, Channel]
     screens: Mapping[str, Screen]
-    media: MediaShelf
-    pace: Pace
+    media: MediaStore
+    pace: SendRate
     node: NodeId
     clock: Callable[[], float]
+    drawn: dict[TurnId, str]  # the drafts of this process, by their receipts
     again_at: float = 0.0  # when the next of those that failed may be tried again
-    _under_way: dict[SessionKey, "asyncio.Task[Flushed]"] = field(default_factory=dict)
+    _closing: bool = False
+    _under_way: dict[str, "asyncio.Task[Flushed]"] = field(default_factory=dict)
+    _on_the_wire: set["asyncio.Task[object] | None"] = field(default_factory=set)
 
     async def flush(
         self, platforms: Collection[str] | None = None, *, only: SessionKey | None = None
@@ -71,20 +88,39 @@ class Delivery(Struct, kw_only=True):
         """Begin to send: in order within a session, sessions side by side. A session whose replies
         are being sent already is left to that."""
         names = tuple(self.channels if platforms is None else platforms)
-        if not names:
+        if not names or self._closing:
             return ()
-        self.again_at = 0.0
-        rows = await self.outbox.due(names, now=self.clock(), limit=ROWS_MAX, only=only)
-        by_session: dict[SessionKey, list[OutboxRow]] = {}
+        if self.again_at <= self.clock():
+            self.again_at = 0.0
+        rows = await self.outbox.due(
+            names, now=self.clock(), limit=ROWS_MAX, only=only, mine=self.node
+        )
+        queues: dict[str, list[OutboxRow]] = {}
         for row in rows:
-            if row.reply.session not in self._under_way:
-                by_session.setdefault(row.reply.session, []).append(row)
-        return [self._begin(key, rows) for key, rows in by_session.items()]
+            queue = row.reply.id if row.reply.kind == "removal" else row.reply.session
+            if queue not in self._under_way:
+                queues.setdefault(queue, []).append(row)
+        return [self._begin(queue, rows) for queue, rows in queues.items()]
 
-    def _begin(self, key: SessionKey, rows: Sequence[OutboxRow]) -> "asyncio.Task[Flushed]":
+    async def close(self, limit_s: float) -> None:
+        """Begin nothing more, and let what is on its way arrive: so nobody doubts it later."""
+        self._closing = True
+        wire = {task for task in self._on_the_wire if task is not None}
+        if wire:
+            await asyncio.wait(wire, timeout=limit_s)
+        rest = self.under_way()
+        for task in rest:
+            task.cancel()
+        if rest:
+            await asyncio.wait(rest)
+
+    def under_way(self) -> "set[asyncio.Task[Flushed]]":
+        return set(self._under_way.values())
+
+    def _begin(self, queue: str, rows: Sequence[OutboxRow]) -> "asyncio.Task[Flushed]":
         task = asyncio.create_task(self._in_order(rows))
-        self._under_way[key] = task
-        task.add_done_callback(lambda _: self._under_way.pop(key, None))
+        self._under_way[queue] = task
+        task.add_done_callback(lambda _: self._under_way.pop(queue, None))
         return task
 
     async def _in_order(self, rows: Sequence[OutboxRow]) -> Flushed:
@@ -97,58 +133,115 @@ class Delivery(Struct, kw_only=True):
 
     async def _deliver(self, row: OutboxRow, flushed: Flushed) -> bool:
         reply = row.reply
-        screen = self._looks(reply.address.platform)
-        behind = row.behind if _in_doubt(row) or screen is None else screen.end_of(reply.address)
-        if not await self.outbox.sending(reply.id, node=self.node, behind=behind):
-            return False
         try:
             receipt = await self._send(row)
+            await self._reflect(reply)
+            await self.outbox.delivered(reply.id, receipt, at=self.clock())
+        except _NotOurs:
+            return False
         except ChannelDown as down:
-            doubt = isinstance(down, ChannelSilent) or _in_doubt(row)
-            why = f"{IN_DOUBT}{down}" if doubt else str(down)
-            over = row.attempts + 1 >= ATTEMPTS_MAX and not isinstance(down, ChannelBusy)
-            pause_s = max(down.delay_s, min(2.0 ** (row.attempts - 1), PAUSE_S_MAX))
-            pause_s = down.delay_s if isinstance(down, ChannelBusy) else pause_s
-            again = self.clock() + pause_s
-            self.again_at = min(again, self.again_at or again)
-            await self.outbox.failed(reply.id, why, not_before=again, abandon=over)
-            flushed.abandoned += [(reply, str(down))] if over else []
+            await self._put_back(row, down, flushed)
             return False
         except ChannelRefused as refused:
-            await self.outbox.failed(reply.id, str(refused), not_before=0, abandon=True)
-            flushed.abandoned.append((reply, str(refused)))
-            return True
-        await self.mirror.reflect(reply)
-        await self.outbox.delivered(reply.id, receipt, at=self.clock())
+            return await self._give_up(row, str(refused), flushed)
+        finally:
+            self._on_the_wire.discard(asyncio.current_task())
         return True
+
+    async def _reflect(self, reply: Reply) -> None:
+        if not self.channels[reply.address.platform].manifest.chats:
+            return
+        try:
+            await self.mirror.reflect(reply)
+        except Rejected as refused:
+            log.warning("%s was sent, and its chat does not know of it: %s", reply.id, refused)
+
+    async def _give_up(self, row: OutboxRow, why: str, flushed: Flushed) -> bool:
+        """Only the node that holds a row may say what became of it; a reply that cannot even be
+        rendered is refused before it is taken."""
+        if asyncio.current_task() not in self._on_the_wire and not await self.outbox.sending(
+            row.reply.id, node=self.node, chunk=row.chunks_sent, mine=row.state == "sending"
+        ):
+            return False
+        await self.outbox.failed(row.reply.id, why, not_before=0, abandon=True)
+        flushed.abandoned.append((row.reply, why))
+        return True
+
+    async def _put_back(self, row: OutboxRow, down: ChannelDown, flushed: Flushed) -> None:
+        """What was not taken is tried again later; a pause of the platform is no failed attempt."""
+        busy = isinstance(down, ChannelBusy)
+        pause_s = max(down.delay_s, min(2.0 ** (row.attempts - 1), PAUSE_S_MAX))
+        again = self.clock() + (down.delay_s if busy else pause_s)
+        self.again_at = min(again, self.again_at or again)
+        if asyncio.current_task() not in self._on_the_wire:
+            return  # nothing has left: the row is as it was
+        doubt = isinstance(down, ChannelSilent) or _in_doubt(row)
+        why = f"{IN_DOUBT}{down}" if doubt else str(down)
+        over = row.attempts + 1 >= ATTEMPTS_MAX and not busy
+        await self.outbox.failed(row.reply.id, why, not_before=again, abandon=over, counts=not busy)
+        flushed.abandoned += [(row.reply, str(down))] if over else []
 
     async def _send(self, row: OutboxRow) -> str:
         """Chunk by chunk from the first one that is missing, then the files."""
         reply, receipt = row.reply, row.receipt
         channel = self.channels[reply.address.platform]
-        pieces: list[str | Media] = [*channel.render(reply.text)] if reply.text.strip() else []
+        foreign = "untrusted" in reply.labels  # a link could carry out what the model has read
+        text = links_as_text(reply.text) if foreign else reply.text
+        pieces: list[str | Media] = [*channel.render(text)] if text.strip() else []
         pieces += reply.media
+        if not pieces:
+            await self._remove_draft(row)
         for n in range(row.chunks_sent, len(pieces)):
             async with self.pace.message(reply.address):
+                await self._mark(row, n)
                 receipt = await self._piece(row, n, pieces[n])
             if n + 1 < len(pieces):
                 await self.outbox.sent_chunks(reply.id, n + 1, receipt=receipt)
+                self._on_the_wire.discard(asyncio.current_task())
         return receipt
+
+    async def _mark(self, row: OutboxRow, n: int) -> None:
+        """From here on the chunk may have arrived. Raises _NotOurs when it must not be sent."""
+        if self._closing:
+            raise _NotOurs
+        reply, left_over = row.reply, row.state == "sending" and n == row.chunks_sent
+        screen = self._looks(reply.address.platform)
+        behind = screen.end_of(reply.address) if screen is not None else ""
+        if _in_doubt(row) and n == row.chunks_sent:
+            behind = row.behind
+        if not await self.outbox.sending(
+            reply.id, node=self.node, chunk=n, behind=behind, mine=left_over
+        ):
+            raise _NotOurs
+        self._on_the_wire.add(asyncio.current_task())
+
+    async def _remove_draft(self, row: OutboxRow) -> None:
+        """For a reply without words: the draft goes, and nothing comes in its place."""
+        address = row.reply.address
+        screen = self.screens.get(address.platform)
+        async with self.pace.message(address):
+            await self._mark(row, row.chunks_sent)
+            if screen is not None and (draft := await self._draft_of(row.reply, screen)):
+                await screen.remove(address, draft)
 
     async def _piece(self, row: OutboxRow, n: int, piece: str | Media) -> str:
         reply, key = row.reply, f"{row.reply.id}.{n}"
         platform = reply.address.platform
         screen = self.screens.get(platform)
         if isinstance(piece, Media):
-            return await self._attach(screen, reply, piece, key)
-        if n == 0 and reply.replaces and screen is not None:
+            content, manifest = await self.media.get(piece), self.channels[platform].manifest
+            if screen is not None and content is not None and not _is_large(manifest, content):
+                return await self._attach(row, n, piece, content, screen)
+            piece = self._instead_of(piece, platform, content if screen is not None else b"")
+        elif (
+            n == 0 and screen is not None and (draft := await self._draft_of(reply, screen, piece))
+        ):
             try:
-                return await screen.change(reply, reply.replaces, piece)
+                return await screen.change(reply, draft, piece)
             except ChannelRefused:
                 pass  # the draft is gone: the answer comes as a message of its own
         channel = self.channels[platform]
-        doubt = _in_doubt(row) and channel.manifest.on_doubt != "same_key"
-        if not doubt or n > row.chunks_sent:
+        if not self._doubts(row, n):
             return await channel.send(reply, piece, key=key)
         mark = "".join(channel.render(REPEAT))
         marked = f"{mark}\n\n{piece}"
@@ -159,6 +252,20 @@ class Delivery(Struct, kw_only=True):
         await channel.send(reply, mark, key=f"{key}.mark")
         return await channel.send(reply, piece, key=key)
 
+    async def _draft_of(self, reply: Reply, screen: Screen, *instead: str) -> str:
+        """The receipt of the draft in whose place the reply goes. One that was begun when its
+        process died is looked for, also as what may stand in its place already."""
+        unseen, address = reply.unseen, reply.address
+        if reply.replaces or unseen is None:
+            return reply.replaces
+        if (drawn := self.drawn.get(unseen.turn)) is not None:
+            return drawn
+        if self._looks(address.platform) is None:
+            return ""
+        chunks = (screen.draft_text(unseen.text), *instead)
+        known = partial(self.outbox.has_receipt, address.platform, address.chat)
+        return await screen.find(address, chunks, behind=unseen.behind, known=known)
+
     async def _found(self, row: OutboxRow, chunks: Sequence[str]) -> str:
         """The receipt that nobody could note, if the platform still has what it is of."""
         address, behind = row.reply.address, row.receipt or row.behind
@@ -166,16 +273,42 @@ class Delivery(Struct, kw_only=True):
         if screen is None or not behind:
             return ""
         known = partial(self.outbox.has_receipt, address.platform, address.chat)
-        return await screen.find(row.reply, chunks, behind=behind, known=known)
+        return await screen.find(address, chunks, behind=behind, known=known)
+
+    def _doubts(self, row: OutboxRow, n: int) -> bool:
+        """This piece may have arrived, and no key tells the platform that it is the same one."""
+        manifest = self.channels[row.reply.address.platform].manifest
+        forgotten = 0 < manifest.key_s < self.clock() - row.created_at
+        unknown = forgotten or manifest.on_doubt != "same_key"
+        return _in_doubt(row) and n == row.chunks_sent and unknown
 
     def _looks(self, platform: str) -> Screen | None:
-        looks = self.channels[platform].manifest.on_doubt == "look"
+        """Where a key is forgotten after a while, it is looked for as where there are none."""
+        manifest = self.channels[platform].manifest
+        looks = manifest.on_doubt == "look" or manifest.key_s > 0
         return self.screens.get(platform) if looks else None
 
-    async def _attach(self, screen: Screen | None, reply: Reply, media: Media, key: str) -> str:
-        content = await self.media.get(media)
-        if screen is not None and content is not None:
+    async def _attach(
+        self, row: OutboxRow, n: int, media: Media, content: bytes, screen: Screen
+    ) -> str:
+        reply, key = row.reply, f"{row.reply.id}.{n}"
+        if not self._doubts(row, n):
             return await screen.attach(reply, media, content, key=key)
-        missing = "cannot be sent here" if content is not None else "is not stored any more"
-        text = f"(The file {media.name or media.digest} {missing}.)"
-        return await self.channels[reply.address.platform].send(reply, text, key=key)
+        address, behind = reply.address, row.receipt or row.behind
+        if behind and self._looks(address.platform) is not None:
+            known = partial(self.outbox.has_receipt, address.platform, address.chat)
+            found = await screen.find_file(
+                address, media, len(content), key=key, behind=behind, known=known
+            )
+            if found:
+                return found
+        return await screen.attach(reply, media, content, key=key, caption=REPEAT)
+
+    def _instead_of(self, media: Media, platform: str, content: bytes | None) -> str:
+        manifest = self.channels[platform].manifest
+        why = "is no longer stored" if content is None else "cannot be sent here"
+        if content is not None and _is_large(manifest, content):
+            most = manifest.file_bytes_max // 1_000_000
+            why = f"has {len(content) / 1e6:.0f} MB; at most {most} MB can be sent here"
+        text = f"(The file {media.name or media.digest} {why}.)"
+        return "".join(self.channels[platform].render(text))

@@ -1,30 +1,42 @@
 """What a chat shows while a turn runs: a sign of typing, and the answer as it is written.
 
-A draft is remembered in the journal with its receipt, and the answer takes its place: also when
-the process that began it is gone (C54). It uses what the chat's budget has left, never more.
+That a draft begins is in the journal before it is sent, and its receipt right after; so the answer
+takes its place also when the process that began it is gone (C54). It uses what the chat's budget
+has left, never more.
 """
 
 import asyncio
 import contextlib
 from collections.abc import Callable, Mapping
+from functools import partial
 
 from msgspec import Struct, field
 
 from hermes.core.channel import Manifest, Screen
-from hermes.core.errors import ChannelFailed
-from hermes.core.events import DraftShown, Event, TurnEnded, TurnInterrupted
+from hermes.core.errors import ChannelFailed, ChannelSilent
+from hermes.core.events import (
+    DraftBegun,
+    DraftShown,
+    Event,
+    QuestionAsked,
+    TurnEnded,
+    TurnInterrupted,
+)
 from hermes.core.ids import TurnId
-from hermes.core.messages import Address, Reply
-from hermes.core.projection import replies_of
+from hermes.core.messages import Address, UnseenDraft
+from hermes.core.outbox import Outbox
 from hermes.core.session import Running
 from hermes.core.signals import Recorded, Retrying, Signal, TextDelta
-from hermes.gateway.lanes import Lane, Lanes
-from hermes.gateway.pace import Pace
+from hermes.gateway.send_rate import SendRate
+from hermes.gateway.session_cache import ActiveSession, SessionCache
 
-TYPING_S = 4.0
+WAIT_S = 4.0  # between two looks, where no sign of typing has to be repeated
 SIGHT_S = 0.5  # how long a turn may take before its chat shows anything
+RECORDED_S = 5.0  # how long a draft waits until it is written down
 CHARS_MAX = 3_500
 CLOSE_S = 2.0
+DRAWN_MAX = 1_000
+ENDS = (TurnEnded, TurnInterrupted, QuestionAsked)  # the draft's place is taken
 
 
 class Sketch(Struct):
@@ -32,22 +44,25 @@ class Sketch(Struct):
 
     turn: TurnId
     address: Address
-    lane: Lane
+    active: ActiveSession
     receipt: str
-    heard: str = ""
+    unseen: UnseenDraft | None  # begun by a process before us, or by us
+    heard: str = ""  # the last of it, as much as a chat shows
     shown: str = ""
+    recorded: set[type[Event]] = field(default_factory=set)
     over: bool = False
-    replaced: bool = False  # a reply takes the draft's place
     bell: asyncio.Event = field(default_factory=asyncio.Event)
 
 
 class Drafts(Struct, kw_only=True):
     screens: Mapping[str, Screen]
     manifests: Mapping[str, Manifest]
-    lanes: Lanes
-    pace: Pace
+    sessions: SessionCache
+    pace: SendRate
+    outbox: Outbox
     clock: Callable[[], float]
     is_sure: Callable[[], bool]  # that the sessions here are still ours
+    drawn: dict[TurnId, str]  # receipts of our drafts, shared with Delivery; "": no draft was sent
     _closing: bool = False
     _sketches: dict[TurnId, Sketch] = field(default_factory=dict)
     _tasks: set["asyncio.Task[None]"] = field(default_factory=set)
@@ -57,7 +72,7 @@ class Drafts(Struct, kw_only=True):
         match signal.glimpse:
             case TextDelta(text=text):
                 if (sketch := self._sketches.get(signal.turn)) is not None:
-                    sketch.heard += text
+                    sketch.heard = (sketch.heard + text)[-CHARS_MAX:]
             case Retrying():
                 if (sketch := self._sketches.get(signal.turn)) is not None:
                     sketch.heard = ""
@@ -80,34 +95,41 @@ class Drafts(Struct, kw_only=True):
 
     def _recorded(self, signal: Signal, events: tuple[Event, ...]) -> None:
         sketch = self._sketches.get(signal.turn)
-        lane = self.lanes.get(signal.session)
+        active = self.sessions.get(signal.session)
         if sketch is None:
-            if lane is not None and self.screens:
-                self._begin(lane)
+            if active is not None and self.screens:
+                self._begin(active)
             return
-        for event in events:
-            sketch.replaced |= any(_takes_place(reply, sketch) for reply in replies_of(event))
-            if isinstance(event, TurnEnded | TurnInterrupted):
-                sketch.over = True
-        if lane is None or lane.session.turn is None or lane.session.turn.id != sketch.turn:
+        sketch.recorded.update(map(type, events))
+        if any(isinstance(event, ENDS) for event in events):
+            sketch.over = True
+        if active is None or active.session.turn is None or active.session.turn.id != sketch.turn:
             sketch.over = True
         sketch.bell.set()
 
-    def _begin(self, lane: Lane) -> None:
-        phase = lane.session.phase
-        if not isinstance(phase, Running) or phase.turn.epoch != lane.epoch:
+    def _begin(self, active: ActiveSession) -> None:
+        phase = active.session.phase
+        if not isinstance(phase, Running) or phase.turn.epoch != active.epoch:
             return
         turn, platform = phase.turn, phase.turn.address.platform
         if platform not in self.screens or self._closing:
             return
-        sketch = Sketch(turn=turn.id, address=turn.address, lane=lane, receipt=turn.draft)
+        sketch = Sketch(
+            turn=turn.id,
+            address=turn.address,
+            active=active,
+            receipt=turn.draft,
+            unseen=turn.unseen,
+            recorded={DraftShown} if turn.draft else set(),
+        )
         self._sketches[turn.id] = sketch
         task = asyncio.create_task(self._show(sketch, self.screens[platform]))
         self._tasks.add(task)
         task.add_done_callback(self._tasks.discard)
 
     async def _show(self, sketch: Sketch, screen: Screen) -> None:
-        draft_s = self.manifests[sketch.address.platform].draft_s
+        manifest = self.manifests[sketch.address.platform]
+        draft_s, typing_s = manifest.draft_s, manifest.typing_s or WAIT_S
         typed_at = 0.0
         try:
             await self._rest(sketch, SIGHT_S)
@@ -115,31 +137,71 @@ class Drafts(Struct, kw_only=True):
                 now = asyncio.get_running_loop().time()
                 if draft_s and sketch.heard.strip() and sketch.heard != sketch.shown:
                     await self._draw(sketch, screen)
-                elif not sketch.receipt and now - typed_at >= TYPING_S:
+                types = manifest.typing_s and not sketch.receipt and not sketch.over
+                if types and now - typed_at >= typing_s:
                     typed_at = now
                     await self.pace.spare(sketch.address, lambda: screen.typing(sketch.address))
-                await self._rest(sketch, draft_s or TYPING_S)
-            if sketch.receipt and not sketch.replaced and not self._closing:
-                with contextlib.suppress(ChannelFailed):
-                    async with self.pace.message(sketch.address):
-                        await screen.remove(sketch.address, sketch.receipt)
+                await self._rest(sketch, draft_s or typing_s)
         finally:
-            self._sketches.pop(sketch.turn, None)
+            if self._sketches.get(sketch.turn) is sketch:
+                del self._sketches[sketch.turn]
 
     async def _draw(self, sketch: Sketch, screen: Screen) -> None:
-        text = sketch.heard[-CHARS_MAX:]
+        text = sketch.heard
+        if sketch.receipt:
+            if DraftShown in sketch.recorded and await self.pace.spare(
+                sketch.address, lambda: self._redraw(sketch, screen, text)
+            ):
+                sketch.shown = text
+            return
+        if sketch.unseen is None and not await self._announced(sketch, screen, text):
+            return
+        await self.pace.spare(sketch.address, lambda: self._draw_first(sketch, screen))
 
-        async def act() -> None:
-            if not self.is_sure():
-                return
-            if sketch.receipt:
-                await screen.redraft(sketch.address, sketch.receipt, text)
-                return
-            sketch.receipt = await screen.draft(sketch.address, text)
-            sketch.lane.tell(DraftShown(sketch.turn, sketch.receipt, self.clock()))
+    async def _announced(self, sketch: Sketch, screen: Screen, text: str) -> bool:
+        """Write down what is going to be shown. False when it could not be found again after a
+        crash, because nobody knows where the chat ends, or when the turn was quicker."""
+        behind = screen.end_of(sketch.address)
+        if not behind:
+            return False
+        sketch.unseen = UnseenDraft(sketch.turn, text, behind)
+        while len(self.drawn) >= DRAWN_MAX:
+            del self.drawn[next(iter(self.drawn))]
+        self.drawn[sketch.turn] = ""
+        sketch.active.tell(DraftBegun(sketch.turn, text, behind, self.clock()))
+        with contextlib.suppress(TimeoutError):
+            async with asyncio.timeout(RECORDED_S):
+                while DraftBegun not in sketch.recorded and not sketch.over:
+                    sketch.bell.clear()
+                    await sketch.bell.wait()
+        return DraftBegun in sketch.recorded and not sketch.over
 
-        if await self.pace.spare(sketch.address, act):
-            sketch.shown = sketch.heard
+    async def _draw_first(self, sketch: Sketch, screen: Screen) -> None:
+        """Show what was announced, unless a process before us has done so already."""
+        unseen = sketch.unseen
+        assert unseen is not None, "a draft is announced before it is drawn"
+        if not self.is_sure():
+            return
+        inherited = self.drawn.pop(sketch.turn, None) is None  # and nobody knows until we do
+        try:
+            receipt = await self._found(sketch, screen, unseen) if inherited else ""
+            receipt = receipt or await screen.draft(sketch.address, unseen.text)
+        except ChannelFailed as failed:
+            if not inherited and not isinstance(failed, ChannelSilent):
+                self.drawn[sketch.turn] = ""
+            raise
+        self.drawn[sketch.turn] = sketch.receipt = receipt
+        sketch.active.tell(DraftShown(sketch.turn, receipt, self.clock()))
+
+    async def _found(self, sketch: Sketch, screen: Screen, unseen: UnseenDraft) -> str:
+        address = sketch.address
+        known = partial(self.outbox.has_receipt, address.platform, address.chat)
+        chunks = (screen.draft_text(unseen.text),)
+        return await screen.find(address, chunks, behind=unseen.behind, known=known)
+
+    async def _redraw(self, sketch: Sketch, screen: Screen, text: str) -> None:
+        if self.is_sure():
+            await screen.redraft(sketch.address, sketch.receipt, text)
 
     async def _rest(self, sketch: Sketch, seconds: float) -> None:
         """A while, or until the turn is over."""
@@ -149,7 +211,3 @@ class Drafts(Struct, kw_only=True):
             with contextlib.suppress(TimeoutError):
                 async with asyncio.timeout(left):
                     await sketch.bell.wait()
-
-
-def _takes_place(reply: Reply, sketch: Sketch) -> bool:
-    return bool(reply.replaces) and reply.replaces == sketch.receipt

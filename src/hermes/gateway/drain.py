@@ -11,16 +11,16 @@ from hermes.core.events import TurnMarked
 from hermes.core.ids import ReplyId
 from hermes.core.messages import Reply
 from hermes.core.session import Running, Turn
-from hermes.gateway.lanes import Lane
+from hermes.gateway.session_cache import ActiveSession
 
 Leaving = Literal["shutdown_timeout", "restart_timeout"]
 
 STOP_MARGIN_S = 5.0  # what the supervisor's limit must leave us after the drain
 TOLD_LOOKS_MAX, TOLD_LOOK_S = 100, 0.01
 WORDS: dict[Leaving, str] = {
-    "shutdown_timeout": "I am being shut down. What I have done of this is kept; write to me when "
-    "I am back, or I go on by myself.",
-    "restart_timeout": "I am restarting. I try to go on with this right after.",
+    "shutdown_timeout": "I am shutting down. My work so far is saved; I will try to resume it when "
+    "I am back.",
+    "restart_timeout": "I am restarting. I will try to resume this as soon as I am back.",
 }
 
 log = logging.getLogger("hermes.gateway")
@@ -30,21 +30,21 @@ class Drain(Struct, frozen=True, kw_only=True):
     reason: Leaving
     limit_s: float
 
-    def mark(self, lane: Lane, manifest: Manifest | None, at: float) -> bool:
+    def mark(self, active: ActiveSession, manifest: Manifest | None, at: float) -> bool:
         """The lane's turn is `resume_pending` from its next commit on, and its person knows.
         False when it has none in this process."""
-        phase = lane.session.phase
-        if not isinstance(phase, Running) or phase.turn.epoch != lane.epoch:
+        phase = active.session.phase
+        if not isinstance(phase, Running) or phase.turn.epoch != active.epoch:
             return False
         told = manifest is not None and manifest.banner
-        replies = (self._banner(lane, phase.turn, at),) if told else ()
-        lane.tell(TurnMarked(phase.turn.id, self.reason, at, replies))
+        replies = (self._banner(active, phase.turn, at),) if told else ()
+        active.tell(TurnMarked(phase.turn.id, self.reason, at, replies))
         return True
 
-    def _banner(self, lane: Lane, turn: Turn, at: float) -> Reply:
+    def _banner(self, active: ActiveSession, turn: Turn, at: float) -> Reply:
         return Reply(
             id=ReplyId(f"{turn.id}/banner-{at:.3f}"),
-            session=lane.session.key,
+            session=active.session.key,
             address=turn.address,
             text=WORDS[self.reason],
             kind="notice",
@@ -58,9 +58,9 @@ def drain_limit(wanted_s: float, supervisor_s: float | None) -> float:
     return max(0.0, min(wanted_s, supervisor_s - STOP_MARGIN_S))
 
 
-async def ended(lanes: list[Lane], hurry: asyncio.Event, limit_s: float) -> None:
+async def ended(sessions: list[ActiveSession], hurry: asyncio.Event, limit_s: float) -> None:
     """Wait for these lanes to have nothing to do, but not for ever."""
-    tasks = {lane.task for lane in lanes if lane.task is not None}
+    tasks = {active.task for active in sessions if active.task is not None}
     if not tasks:
         return
     impatient = asyncio.create_task(hurry.wait())
@@ -70,14 +70,14 @@ async def ended(lanes: list[Lane], hurry: asyncio.Event, limit_s: float) -> None
     everything.cancel()
 
 
-async def interrupt(lanes: list[Lane]) -> None:
+async def interrupt(sessions: list[ActiveSession]) -> None:
     """Their finished steps are stored already; detached commands go on (C03). What was shown last
     is written down first (C54)."""
     for _ in range(TOLD_LOOKS_MAX):
-        if not any(lane.told and lane.busy for lane in lanes):
+        if not any(active.told and active.busy for active in sessions):
             break
         await asyncio.sleep(TOLD_LOOK_S)
-    tasks = [lane.task for lane in lanes if lane.task is not None]
+    tasks = [active.task for active in sessions if active.task is not None]
     for task in tasks:
         task.cancel()
     if tasks:

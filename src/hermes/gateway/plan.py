@@ -11,30 +11,34 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from hermes.core import events as e
-from hermes.core import step as s
-from hermes.core.channel import Command, Obeyed, Order
+from hermes.core import steps as s
+from hermes.core.channel import Command, CommandCall, CommandResult
 from hermes.core.directory import MIRRORED, UNREAD
+from hermes.core.draft import in_place_of_draft
 from hermes.core.errors import Refused
 from hermes.core.fold import fold
-from hermes.core.ids import ReplyId, SessionId, TurnId
+from hermes.core.ids import CallId, ReplyId, SessionId, TurnId
 from hermes.core.messages import Call, Effect, Inbound, Outcome, Reply, ReplyKind
-from hermes.core.people import sender_of
+from hermes.core.people import Role, Sender, sender_of
 from hermes.core.rules import Rules
-from hermes.core.session import Session, ref
+from hermes.core.session import Session, call_id, ref, speakers
+from hermes.core.step import next_step
 from hermes.core.transcript import LOST
-from hermes.gateway.present import Present
+from hermes.gateway.process_state import ProcessState
 
 EVENTS_MAX = 200  # in one commit
 PARKED = "I stopped working on your last request:"
 RETRY = " Send /retry to try once more, or just write: a new conversation begins."
-QUEUED = "Your message waits until I am done with the one before. /stop ends that one."
-AFTER_RESTART = "I am about to be restarted. Your message is kept; I answer it when I am back."
-NOT_YOURS = "{} is for my owner."
+QUEUED = "I will answer this after the message before it. /stop stops that one."
+AFTER_RESTART = "I am restarting. Your message is saved, and I will answer it when I am back."
+NOT_YOURS = "Only my owner can use {}."
+TOO_LATE = "No result came in time. Go on without it, or try something else."
+GIVEN = "hermes:given"  # in the place of a model: the calls came with the message
 EXPIRED = (
-    "Nobody answered in time, so this was not allowed and nothing was run. Go on without it, or "
+    "No answer came in time, so this was not allowed and nothing was run. Continue without it, or "
     "say what you would need."
 )
-REOPENED = "This is a new conversation. The one before is kept (/resume brings it back):"
+REOPENED = "This is a new conversation. The previous one is saved (/resume opens it):"
 
 
 class Launch(Struct, frozen=True, kw_only=True):
@@ -42,14 +46,14 @@ class Launch(Struct, frozen=True, kw_only=True):
 
     turn: TurnId
     call: Call
-    seek: bool = False
+    recover: bool = False
 
 
-class Errand(Struct, frozen=True, kw_only=True):
+class AsyncCommand(Struct, frozen=True, kw_only=True):
     """A command that has to look something up, at the session as it is then."""
 
     command: Command
-    order: Order
+    order: CommandCall
 
 
 Why = Literal["interrupted", "revoked"]
@@ -65,14 +69,14 @@ Question = s.Prepare | s.Compact | s.AskModel | s.AskPerson
 
 class Plan(Struct, frozen=True, kw_only=True):
     events: tuple[e.Event, ...]
-    launches: tuple[Launch | Errand, ...]
+    launches: tuple[Launch | AsyncCommand, ...]
     then: s.Rest | s.Postpone | s.Wait | Question | More
 
 
 class Planner(Struct, frozen=True, kw_only=True):
     rules: Rules
     commands: Mapping[str, Command]
-    present: Present
+    process: ProcessState
     new_id: Callable[[], str]
 
     def plan(
@@ -82,6 +86,7 @@ class Planner(Struct, frozen=True, kw_only=True):
         *,
         epoch: int,
         reached: bool,
+        asked: bool = False,
         errands: Collection[str] = (),
     ) -> Plan:
         """Take in what arrived, then decide until something has to be waited for.
@@ -90,7 +95,7 @@ class Planner(Struct, frozen=True, kw_only=True):
         `errands` names the messages whose commands are being looked up already.
         """
         events: list[e.Event] = []
-        launches: list[Launch | Errand] = []
+        launches: list[Launch | AsyncCommand] = []
         for event in arrived:
             try:
                 session = fold(session, event)
@@ -98,17 +103,18 @@ class Planner(Struct, frozen=True, kw_only=True):
                 continue
             events.append(event)
         while len(events) < EVENTS_MAX:
-            step = s.next_step(session, self.rules, self.present.moment(epoch))
+            moment = self.process.moment(epoch, asked=asked)
+            step = next_step(session, self.rules, moment)
             if isinstance(step, s.Rest | s.Postpone | s.Wait | Question):
                 return Plan(events=tuple(events), launches=tuple(launches), then=step)
             if isinstance(step, s.RunCommand) and not self._may(step):
-                events.append(_refused(session, step, self.present.clock()))
+                events.append(_refused(session, step, self.process.clock()))
                 session = fold(session, events[-1])
                 continue
             if isinstance(step, s.RunCommand) and self.commands[step.name].run is None:
                 if ref(step.inbound) not in errands:
                     order = self._order(session, step, epoch=epoch, reached=reached)
-                    launches.append(Errand(command=self.commands[step.name], order=order))
+                    launches.append(AsyncCommand(command=self.commands[step.name], order=order))
                 return Plan(events=tuple(events), launches=tuple(launches), then=s.Wait())
             for event in self._recorded(session, step, epoch=epoch, reached=reached):
                 session = fold(session, event)
@@ -119,7 +125,7 @@ class Planner(Struct, frozen=True, kw_only=True):
     def _recorded(
         self, session: Session, step: s.Step, *, epoch: int, reached: bool
     ) -> tuple[e.Event, ...]:
-        at = self.present.clock()
+        at = self.process.clock()
         match step:
             case s.RunCommand():
                 return self._obeyed(session, step, epoch=epoch, reached=reached)
@@ -135,7 +141,7 @@ class Planner(Struct, frozen=True, kw_only=True):
             case s.Reopen(why=why):
                 return (self._reopened(session, why),)
             case s.StartTurn(messages=messages):
-                id_, node = TurnId(self.new_id()), self.present.node
+                id_, node = TurnId(self.new_id()), self.process.node
                 return (e.TurnStarted(id_, messages, epoch, at, node),)
             case s.Interrupt(turn=turn) | s.Expel(turn=turn):
                 cause: Why = "revoked" if isinstance(step, s.Expel) else "interrupted"
@@ -145,7 +151,7 @@ class Planner(Struct, frozen=True, kw_only=True):
             case s.MarkTurn(turn=turn):
                 return (e.TurnMarked(turn, "restart_interrupted", at),)
             case s.ResumeTurn(turn=turn, messages=messages):
-                return (e.TurnResumed(turn, epoch, at, messages, self.present.node),)
+                return (e.TurnResumed(turn, epoch, at, messages, self.process.node),)
             case s.Suspend(why=why):
                 reply = _notice(session, f"{PARKED} {why}.{RETRY}")
                 return (e.SessionSuspended(why, at, reply),)
@@ -153,17 +159,29 @@ class Planner(Struct, frozen=True, kw_only=True):
                 return self._in_turn(session, step, epoch)
 
     def _in_turn(self, session: Session, step: s.Step, epoch: int) -> tuple[e.Event, ...]:
-        at = self.present.clock()
+        at = self.process.clock()
         match step:
-            case s.LetExpire(turn=turn, call=call_id):
-                return (e.QuestionAnswered(turn, call_id, False, epoch, at, EXPIRED),)
+            case s.LetExpire(turn=turn, call=name):
+                if name in [asked.call.id for asked in session.questions]:
+                    return (e.QuestionAnswered(turn, name, False, epoch, at, EXPIRED),)
+                return (e.CallEnded(turn, name, Outcome.FAILED, TOO_LATE, at, epoch=epoch),)
+            case s.TakeAnswer(turn=turn, call=name, inbound=inbound):
+                by, message = sender_of(inbound).name, ref(inbound)
+                told = (at, inbound.text, by)
+                return (e.QuestionAnswered(turn, name, True, epoch, *told, message=message),)
+            case s.TakeResult(turn=turn, call=name, inbound=inbound):
+                return (_result(turn, name, inbound, at, epoch),)
+            case s.GiveCalls(turn=turn, calls=calls) if session.turn is not None:
+                ids = (call_id(session.turn, n) for n in range(1, len(calls) + 1))
+                given = tuple(replace(c, id=id_) for c, id_ in zip(calls, ids, strict=True))
+                return (e.ModelAnswered(turn, at, calls=given, model=GIVEN),)
             case s.RefuseCall(turn=turn, call=call, why=why, denied=denied):
                 outcome = Outcome.DENIED if denied else Outcome.FAILED
-                return (e.CallEnded(turn, call.id, outcome, why, at),)
+                return (e.CallEnded(turn, call.id, outcome, why, at, epoch=epoch),)
             case s.RunCalls(turn=turn, calls=calls):
                 effect, box = self.rules.effect, self.rules.box
                 return tuple(e.CallStarted(turn, c.id, effect(c), epoch, at, box(c)) for c in calls)
-            case s.SeekCall(turn=turn, call=call):
+            case s.RecoverCall(turn=turn, call=call):
                 box_of = self.rules.box
                 return (e.CallStarted(turn, call.id, Effect.EFFECT, epoch, at, box_of(call)),)
             case s.SettleCall(turn=turn, call=call):
@@ -183,32 +201,54 @@ class Planner(Struct, frozen=True, kw_only=True):
         assert run is not None, "a command that looks something up is an errand"
         return obeyed(order, run(order))
 
-    def _order(self, session: Session, step: s.RunCommand, *, epoch: int, reached: bool) -> Order:
-        return Order(
+    def _order(
+        self, session: Session, step: s.RunCommand, *, epoch: int, reached: bool
+    ) -> CommandCall:
+        said = speakers(session, session.turn) if session.turn is not None else ()
+        return CommandCall(
             session=session,
             inbound=step.inbound,
             argument="".join(step.inbound.text.split(None, 1)[1:]).strip(),
-            at=self.present.clock(),
+            at=self.process.clock(),
             epoch=epoch,
             reached=reached,
             new_session=lambda: SessionId(self.new_id()),
-            role=self.rules.role(sender_of(step.inbound)),
+            role=self._role(sender_of(step.inbound)),
+            role_of_turn=max(map(self._role, said)) if said else Role.OWNER,
         )
 
+    def _role(self, sender: Sender) -> Role:
+        return self.rules.role(sender, self.process.register())
+
     def _may(self, step: s.RunCommand) -> bool:
-        return self.rules.role(sender_of(step.inbound)) <= self.commands[step.name].least
+        return self._role(sender_of(step.inbound)) <= self.commands[step.name].least
 
     def _reopened(self, session: Session, why: str) -> e.SessionReset:
         id_ = ReplyId(f"{session.id}/{session.position}")
         notice = _to(session, session.waiting[0], id_, f"{REOPENED} {why}.")
-        opens, at = SessionId(self.new_id()), self.present.clock()
+        opens, at = SessionId(self.new_id()), self.process.clock()
         return e.SessionReset(opens, why, at, replies=(notice,))
 
 
-def obeyed(order: Order, result: Obeyed) -> tuple[e.Event, ...]:
+def obeyed(order: CommandCall, result: CommandResult) -> tuple[e.Event, ...]:
     """What a command made true, and that it was run."""
     done = e.CommandRun(ref(order.inbound), order.at, result.replies)
     return (*result.events, done)
+
+
+def _result(turn: TurnId, call: CallId, inbound: Inbound, at: float, epoch: int) -> e.CallEnded:
+    outcome = inbound.settles.outcome if inbound.settles is not None else Outcome.UNKNOWN
+    return e.CallEnded(
+        turn,
+        call,
+        outcome,
+        inbound.text,
+        at,
+        labels=inbound.labels,
+        spent=inbound.spent,
+        message=ref(inbound),
+        epoch=epoch,
+    )
 
 
 def _relayed(session: Session, inbound: Inbound, at: float) -> e.MessageRelayed | e.CommandRun:
@@ -235,8 +275,8 @@ def _launches(step: s.Step) -> tuple[Launch, ...]:
     match step:
         case s.RunCalls(turn=turn, calls=calls):
             return tuple(Launch(turn=turn, call=call) for call in calls)
-        case s.SeekCall(turn=turn, call=call):
-            return (Launch(turn=turn, call=call, seek=True),)
+        case s.RecoverCall(turn=turn, call=call):
+            return (Launch(turn=turn, call=call, recover=True),)
         case _:
             return ()
 
@@ -249,12 +289,6 @@ def _notice(session: Session, text: str) -> tuple[Reply, ...]:
 def _reply(session: Session, id_: ReplyId, text: str, kind: ReplyKind) -> Reply:
     turn = session.turn
     if turn is None:
-        raise Refused("there is nobody to reply to")
-    return Reply(
-        id=id_,
-        session=session.key,
-        address=turn.address,
-        text=text,
-        kind=kind,
-        replaces=turn.draft,
-    )
+        raise Refused("there is no person to reply to")
+    reply = Reply(id=id_, session=session.key, address=turn.address, text=text, kind=kind)
+    return in_place_of_draft(turn, reply)

@@ -7,50 +7,53 @@ the last words, let go. Each loop that dies is begun anew, or ends the process l
 import asyncio
 import contextlib
 import logging
-from collections.abc import Awaitable, Callable, Collection, Coroutine, Mapping, Sequence
+from collections.abc import Callable, Collection, Coroutine, Mapping, Sequence
 from contextlib import AsyncExitStack
+from functools import partial
 
 from msgspec import Struct, field
 
-from hermes.core.channel import Command, Considered, Door, Manifest
+from hermes.core.channel import Command, Manifest
 from hermes.core.errors import StoreFailed
 from hermes.core.events import RestartAsked
-from hermes.core.messages import Address, Media, Reply
+from hermes.core.messages import Address
 from hermes.core.projection import replies_of
 from hermes.core.signals import Recorded, Signal
-from hermes.core.store import MediaShelf
+from hermes.gateway.admission import Admission
 from hermes.gateway.boot import BOOTS_LOOKED_AT, boot_message, is_storm
 from hermes.gateway.delivery import Flushed
 from hermes.gateway.drafts import Drafts
 from hermes.gateway.drain import Drain, Leaving, ended, interrupt
-from hermes.gateway.hearing import Hearing, Post
-from hermes.gateway.lanes import Lane
-from hermes.gateway.lost import lost_message
-from hermes.gateway.porter import Porter
+from hermes.gateway.host import GatewayHost
+from hermes.gateway.receivers import Receivers
 from hermes.gateway.service import CLAIMS_MAX, Gateway
-from hermes.gateway.supervise import beside, caught_up, keep_running
+from hermes.gateway.services import Services
+from hermes.gateway.session_cache import ActiveSession
+from hermes.gateway.supervise import beside, cancelled, caught_up, keep_running
+from hermes.gateway.undeliverable import undeliverable_message
 
 GIVE_WAY_S = 0.2
 WAKE_S = 5.0
 FIRST_TRY_S = 10.0  # how long a start waits for channels before it goes on without them
 SWEEP_S = 5.0  # how long old replies may hold up the resuming of turns
 LAST_WORDS_S = 5.0
+SENDS_END_S = 10.0  # how long a message that is on its way may take to arrive
 
 log = logging.getLogger("hermes.gateway")
 
 
 class Serving(Struct, kw_only=True):
     engine: Gateway
-    hearing: Hearing
+    receivers: Receivers
+    services: Services
     drafts: Drafts
-    porter: Porter
+    admission: Admission
     manifests: Mapping[str, Manifest]
-    media: MediaShelf
     commands: Sequence[Command]
-    describe: Callable[[Media], Awaitable[Considered | None]]
     new_id: Callable[[], str]
     seat: str
     boot_text: str = ""
+    listens: Sequence[tuple[str, int]] = ()  # hosts and ports of its channels
     leaving: Leaving | None = None
     asked: asyncio.Event = field(default_factory=asyncio.Event)  # somebody wants us to leave
     hurry: asyncio.Event = field(default_factory=asyncio.Event)  # and will not wait
@@ -68,20 +71,25 @@ class Serving(Struct, kw_only=True):
     async def run(self, ready: Callable[[], None], limit_s: float) -> Leaving:
         """Everything, until somebody asks to leave; returns what for."""
         engine = self.engine
-        engine.present.state = "starting"
+        engine.process.state = "starting"
         engine.hub.listeners += [self.drafts.notice] if self.drafts.screens else []
         engine.hub.listeners.append(self._notice)
         async with AsyncExitStack() as stack:
             await stack.enter_async_context(engine.joined(self.seat))
+            stack.push_async_callback(cancelled, self._tasks)  # what was begun beside the loops
             await self._look_back()
-            door = self.door()
-            for post in self.hearing.posts:
-                loop = self._ear(post, door)
+            host = self.host()
+            for post in self.receivers.posts:
+                loop = partial(self.receivers.listen, post, host, self._came)
                 await stack.enter_async_context(beside(keep_running(post.name, loop)))
             await stack.enter_async_context(beside(keep_running("delivery", self._deliver)))
             await stack.enter_async_context(beside(keep_running("claim", self._claim)))
-            await self.hearing.attempted(FIRST_TRY_S)
-            engine.present.state = "ready"
+            for run in self.services.runs:
+                keep = partial(self.services.keep, run, host)
+                await stack.enter_async_context(beside(keep_running(run.name, keep)))
+            await self.receivers.attempted(FIRST_TRY_S)
+            await self.services.attempted(FIRST_TRY_S)
+            engine.process.state = "ready"
             await self._boot()
             ready()
             await self.asked.wait()
@@ -93,56 +101,54 @@ class Serving(Struct, kw_only=True):
         """A chain of crashed boots resumes nothing by itself (C15); pauses go on (C53)."""
         boots = await self.engine.store.nodes.boots(self.seat, limit=BOOTS_LOOKED_AT)
         earlier = [boot for boot in boots if boot.node != self.engine.node]
-        if is_storm(earlier, self.engine.present.clock()):
-            self.engine.present.resumes = False
+        if is_storm(earlier, self.engine.process.clock()):
+            self.engine.process.resumes = False
             log.error("three boots in a row crashed: interrupted turns wait for a message")
         await self.engine.delivery.pace.begin()
 
     async def _boot(self) -> None:
-        home = await self._home() if self.engine.present.resumes else None
+        home = await self._home() if self.engine.process.resumes else None
         if self.boot_text.strip() and home is not None:
-            node, at = self.engine.node, self.engine.present.clock()
+            node, at = self.engine.node, self.engine.process.clock()
             await self.engine.accept(boot_message(self.boot_text, home, node, at))
 
     async def drain(self, drain: Drain) -> None:
         engine = self.engine
-        engine.present.state = "draining"
-        at = engine.present.clock()
-        lanes = engine.lanes.working()
-        running = [lane for lane in lanes if drain.mark(lane, self._manifest_of(lane), at)]
+        engine.process.state = "draining"
+        at = engine.process.clock()
+        sessions = engine.sessions.working()
+        running = [
+            active for active in sessions if drain.mark(active, self._manifest_of(active), at)
+        ]
         log.info("leaving (%s): %d turns run", drain.reason, len(running))
-        await ended(lanes, self.hurry, drain.limit_s)
+        await ended(sessions, self.hurry, drain.limit_s)
         await self.drafts.close()
-        await interrupt(engine.lanes.working())
-        try:
-            async with asyncio.timeout(LAST_WORDS_S):
-                await self._flush(self.manifests)
-        except TimeoutError:
+        await interrupt(engine.sessions.working())
+        if not await self._sweep(self.manifests, LAST_WORDS_S):
             log.warning("some replies are sent after the next start")
+        await engine.delivery.close(SENDS_END_S)
 
-    def _manifest_of(self, lane: Lane) -> Manifest | None:
-        turn = lane.session.turn
+    def _manifest_of(self, active: ActiveSession) -> Manifest | None:
+        turn = active.session.turn
         return self.manifests.get(turn.address.platform) if turn is not None else None
-
-    def _ear(self, post: Post, door: Door) -> Callable[[], Coroutine[None, None, None]]:
-        return lambda: self.hearing.listen(post, door, self._came)
 
     def _came(self, platform: str) -> None:
         self._beside(self._welcome(platform))
 
     async def _welcome(self, platform: str) -> None:
         """A platform is there. What is left over for it goes out first, then its turns go on
-        (C52); but a slow chat does not hold up the others for ever."""
+        (C52); but a slow chat does not hold up the others for ever. What failed while it was away
+        need not wait any longer."""
         try:
-            async with asyncio.timeout(SWEEP_S):
-                await self._flush([platform])
-        except TimeoutError:
-            log.warning("%s: old replies are still being sent; turns go on meanwhile", platform)
+            await self.engine.store.outbox.at_once([platform])
+            if not await self._sweep([platform], SWEEP_S):
+                log.warning("%s: old replies are still being sent; turns go on", platform)
         except StoreFailed as failure:
             log.warning("%s: old replies are sent later: %s", platform, failure)
-        self.engine.present.absent.discard(platform)
-        self.engine.reconsider()
-        self.engine.outgoing.set()
+        finally:
+            self.engine.process.absent.discard(platform)
+            self.engine.reconsider()
+            self.engine.outgoing.set()
 
     def _notice(self, signal: Signal) -> None:
         match signal.glimpse:
@@ -158,23 +164,28 @@ class Serving(Struct, kw_only=True):
         """Platforms where replies are sent by themselves, and from here."""
         manifests = self.manifests.values()
         names = {each.name for each in manifests if not each.attended and not each.fetched}
-        return names - self.engine.present.elsewhere
+        return names - self.engine.process.elsewhere
 
-    async def _flush(self, platforms: Collection[str]) -> None:
-        sendable = set(platforms) & self._sendable()
-        await self._told(await self.engine.delivery.flush(sendable))
+    async def _sweep(self, platforms: Collection[str], limit_s: float) -> bool:
+        """Send what is due, and wait for it. False when that takes longer; it goes on then."""
+        tasks = await self._begin_sending(set(platforms) & self._sendable())
+        return not tasks or not (await asyncio.wait(tasks, timeout=limit_s))[1]
 
-    async def _told(self, flushed: Flushed) -> None:
-        for reply, why in flushed.abandoned:
-            await self._tell_lost(reply, why)
+    async def _begin_sending(self, platforms: Collection[str]) -> "Sequence[asyncio.Task[Flushed]]":
+        tasks = await self.engine.delivery.start(platforms)
+        for task in tasks:
+            task.add_done_callback(self._sent)
+        return tasks
 
-    async def _tell_lost(self, reply: Reply, why: str) -> None:
+    async def _tell_lost(self, flushed: Flushed) -> None:
         """Where the person can see it: in the home chat, unless that is the one that is shut."""
         home = await self._home()
-        log.error("gave up sending %s to %s: %s", reply.id, reply.address.platform, why)
-        if home is not None and home != reply.address and not reply.id.startswith("lost#"):
-            at = self.engine.present.clock()
-            await self.engine.accept(lost_message(reply, why, home, at))
+        for reply, why in flushed.abandoned:
+            log.error("gave up sending %s to %s: %s", reply.id, reply.address.platform, why)
+            ours = reply.kind == "removal" or reply.id.startswith("lost#")
+            if home is not None and home != reply.address and not ours:
+                at = self.engine.process.clock()
+                await self.engine.accept(undeliverable_message(reply, why, home, at))
 
     async def _home(self) -> Address | None:
         homes = await self.engine.store.library.homes()
@@ -182,7 +193,7 @@ class Serving(Struct, kw_only=True):
 
     async def _claim(self) -> None:
         while True:
-            while self.engine.present.state != "draining":
+            while self.engine.process.state != "draining":
                 if await self.engine.claim_all() < CLAIMS_MAX:
                     break
                 await caught_up()
@@ -194,48 +205,32 @@ class Serving(Struct, kw_only=True):
     async def _deliver(self) -> None:
         while True:
             self.engine.outgoing.clear()
-            here = self._sendable() - self.engine.present.absent
-            for task in await self.engine.delivery.start(here):
-                task.add_done_callback(self._sent)
+            await self._begin_sending(self._sendable() - self.engine.process.absent)
             again_at = self.engine.delivery.again_at
-            now = self.engine.present.clock()
+            now = self.engine.process.clock()
             wait_s = min(max(again_at - now, 0.05), WAKE_S) if again_at else WAKE_S
             with contextlib.suppress(TimeoutError):
                 async with asyncio.timeout(wait_s):
                     await self.engine.outgoing.wait()
 
     def _sent(self, task: "asyncio.Task[Flushed]") -> None:
-        """There may be more, or something to try again, or to tell."""
-        self.engine.outgoing.set()
+        """There may be more, or something to try again, or to tell. What broke is looked at again
+        with the next wake-up, not at once."""
         if task.cancelled():
             return
         if (error := task.exception()) is not None:
             log.error("sending stopped: %s", error, exc_info=error)
-        elif task.result().abandoned:
-            self._beside(self._told(task.result()))
+            return
+        self.engine.outgoing.set()
+        if task.result().abandoned:
+            self._beside(self._tell_lost(task.result()))
 
     def _beside(self, work: Coroutine[None, None, None]) -> None:
         task = asyncio.create_task(work)
         self._tasks.add(task)
         task.add_done_callback(self._tasks.discard)
 
-    def door(self) -> Door:
-        engine = self.engine
-        return Door(
-            accept=engine.accept,
-            role=engine.standing.latest,
-            patient=engine.intake.measure.has_room,
-            knock=self.porter.knock,
-            deliver=engine.deliver,
-            watch=engine.hub.watch,
-            state=engine.state,
-            status=engine.status,
-            connected=lambda: None,
-            polled=lambda: None,
-            describe=self.describe,
-            store=engine.store,
-            media=self.media,
-            commands=self.commands,
-            new_id=self.new_id,
-            clock=engine.present.clock,
+    def host(self) -> GatewayHost:
+        return GatewayHost(
+            engine=self.engine, admission=self.admission, commands=self.commands, ids=self.new_id
         )

@@ -5,85 +5,109 @@
 
 import asyncio
 import logging
-from collections.abc import AsyncIterator, Container
+from collections.abc import AsyncIterator, Awaitable, Callable
 from contextlib import asynccontextmanager
 
 from msgspec import Struct, field
 
-from hermes.core.channel import Desk, GatewayState, Status
-from hermes.core.errors import Fenced, Refused, Rejected, RowUnreadable, StoreFailed
+from hermes.core.channel import Considered, GatewayState, GatewayStatus
+from hermes.core.errors import Fenced, Refused, Rejected, RowUnreadable, StoreClosed, StoreFailed
 from hermes.core.ids import NodeId, SessionKey
 from hermes.core.messages import Inbound
-from hermes.core.session import Asking, Running
-from hermes.core.store import Accepted, Claim, Journal, Store
+from hermes.core.principal import AudienceOf
+from hermes.core.salvage import leaves
+from hermes.core.session import Running, Waiting
+from hermes.core.step import command_name
+from hermes.core.store import Accepted, Claim, Journal, MediaStore, Store
 from hermes.gateway.delivery import Delivery
 from hermes.gateway.intake import Intake
-from hermes.gateway.lanes import Lane, Lanes
 from hermes.gateway.live import Hub
-from hermes.gateway.present import Present
-from hermes.gateway.purse import Purse
-from hermes.gateway.standing import Standing
-from hermes.gateway.supervise import beside, keep_running, survived
+from hermes.gateway.process_state import ProcessState
+from hermes.gateway.session_cache import ActiveSession, SessionCache
+from hermes.gateway.spending import SpendingCounter
+from hermes.gateway.supervise import beside, cancelled, keep_running, survived
+from hermes.gateway.trust_cache import TrustCache
+from hermes.gateway.unreadable import UNREADABLE, demand_readable, set_aside
 from hermes.gateway.worker import Worker
 
 CLAIMS_MAX = 50
 OWNED_MAX = 1_000
 OVERDUE_MAX = 100
 AGAIN_S = 1.0
-UNREADABLE = "what is stored of this conversation cannot be read (see the log, or hermes doctor)"
 SURE_BEATS = 2  # of the three that fit into a lease
 
 log = logging.getLogger("hermes.gateway")
 
 
 class Gateway(Struct, kw_only=True):
+    """Also what commands and tools may ask of the engine: see `CommandContext`."""
+
     store: Store
     intake: Intake
     worker: Worker
     delivery: Delivery
     node: NodeId
-    lanes: Lanes
+    sessions: SessionCache
     beat_s: float
     hub: Hub
-    present: Present
-    purse: Purse
-    standing: Standing
+    process: ProcessState
+    spending: SpendingCounter
+    trust_cache: TrustCache
+    audience: AudienceOf  # who speaks on a platform
     outgoing: asyncio.Event = field(default_factory=asyncio.Event)
     failure: StoreFailed | None = None  # the last one that ended a session's work
     unreadable: set[SessionKey] = field(default_factory=set)  # set aside by this process
+    preflight: Callable[[], Awaitable[str]] | None = None  # see CommandContext
+    halted: bool = False  # no session is begun any more: the store is about to be closed
     seen_at: float = 0.0  # when we last heard that we are alive in the eyes of others
 
     async def accept(self, inbound: Inbound) -> Accepted:
         """Durable when this returns; the session moves on by itself then."""
-        _demand_readable(self.unreadable, inbound.session)
+        if inbound.session in self.unreadable and not leaves(inbound):
+            await demand_readable(self.store.journal, inbound.session)
+            self.unreadable.discard(inbound.session)
         accepted, event = await self.intake.take(inbound)
         if accepted.fresh:
-            lane = self.lanes.get(accepted.key)
-            if lane is not None and lane.learn(event, accepted.position):
-                self._start(lane)
+            active = self.sessions.get(accepted.key)
+            if active is not None and active.learn(event, accepted.position):
+                self._start(active)
             else:
                 await self.dispatch(accepted.key)
-                _demand_readable(self.unreadable, accepted.key)
+                if accepted.key in self.unreadable:
+                    raise Rejected(UNREADABLE)
         return accepted
 
     async def dispatch(self, key: SessionKey) -> None:
         """There is news for a session: whoever owns it looks; if nobody does, we take it."""
-        lane = self.lanes.get(key)
-        if lane is not None:
-            self._wake(lane)
+        active = self.sessions.get(key)
+        if active is not None:
+            self._wake(active)
             return
         for claim in await self.store.journal.claim(self.node, limit=1, only=key):
             await self._begin(claim)
+
+    async def resume(self, key: SessionKey) -> None:
+        """A person asks again for a turn that was interrupted: it goes on, whatever holds back
+        what would go on by itself."""
+        for claim in await self.store.journal.claim(self.node, limit=1, only=key):
+            await self._begin(claim, asked=True)
 
     @asynccontextmanager
     async def joined(self, seat: str = "") -> AsyncIterator[None]:
         """Alive in the eyes of others for as long as the block runs."""
         await self.store.nodes.join(self.node, seat=seat)
         self.seen_at = asyncio.get_running_loop().time()
-        await self.purse.look()
-        await self.standing.look()
-        async with beside(keep_running("beat", self._beat)):
-            yield
+        await self.spending.reload()
+        await self.trust_cache.reload()
+        async with beside(keep_running("beat", lambda: _beat(self))):
+            try:
+                yield
+            finally:  # nothing is left that could use the store when it is closed
+                self.halted = True
+                working = [
+                    active.task for active in self.sessions.working() if active.task is not None
+                ]
+                await cancelled([*working, *self.delivery.under_way()])
 
     async def settle(self, key: SessionKey) -> None:
         """One session until it rests; `deliver` then sends its replies. Other sessions are left
@@ -93,7 +117,7 @@ class Gateway(Struct, kw_only=True):
         """
         self.failure = None
         await self.dispatch(key)
-        while not await self._rested(key):
+        while not await _rested(self, key):
             if self.failure is not None:
                 raise self.failure
             await self.store.nodes.wake(AGAIN_S)
@@ -104,23 +128,12 @@ class Gateway(Struct, kw_only=True):
         while (await self.delivery.flush(only=key)).done:
             pass
 
-    async def _rested(self, key: SessionKey) -> bool:
-        """By our own worker, or by what the journal says when another process has the session."""
-        while (lane := self.lanes.get(key)) is not None:
-            if lane.task is None or lane.task.done():
-                return True
-            await asyncio.wait({lane.task})
-        session = await self.store.journal.load(key)
-        return not session.waiting and not isinstance(session.phase, Running)
-
     async def look_after(self) -> None:
         """Sessions of ours that others wrote to, and whom others let in or sent away."""
         await self.look_at_people()
         for owned in await self.store.journal.owned(self.node, limit=OWNED_MAX):
-            lane = self.lanes.get(owned.key)
-            if owned.key in self.unreadable:
-                continue
-            if lane is None or not lane.busy or lane.session.position < owned.head:
+            active = self.sessions.get(owned.key)
+            if active is None or not active.busy or active.session.position < owned.head:
                 await self._begin(owned)
 
     async def claim_all(self) -> int:
@@ -132,12 +145,12 @@ class Gateway(Struct, kw_only=True):
 
     def reconsider(self) -> None:
         """What was decided may be decided otherwise now."""
-        for lane in (*self.lanes.resting(), *self.lanes.working()):
-            if isinstance(lane.session.phase, Running | Asking) or lane.session.waiting:
-                self._wake(lane)
+        for active in (*self.sessions.resting(), *self.sessions.working()):
+            if isinstance(active.session.phase, Running | Waiting) or active.session.waiting:
+                self._wake(active)
 
     async def look_at_people(self) -> None:
-        if await self.standing.look():
+        if await self.trust_cache.reload():
             self.reconsider()
 
     def is_sure(self) -> bool:
@@ -145,74 +158,100 @@ class Gateway(Struct, kw_only=True):
         return asyncio.get_running_loop().time() - self.seen_at < SURE_BEATS * self.beat_s
 
     def state(self) -> GatewayState:
-        state = self.present.state
+        state = self.process.state
         return "cut_off" if state == "ready" and not self.is_sure() else state
 
-    async def status(self) -> Status:
-        running = sum(isinstance(lane.session.phase, Running) for lane in self.lanes.working())
-        counts = await self.store.library.counts()
-        return self.present.status(running, counts)
-
-    def desk(self) -> Desk:
-        return Desk(
-            store=self.store,
-            media=self.delivery.media,
-            accept=self.accept,
-            status=self.status,
-            consider=self.worker.agent.consider,
-            clock=self.present.clock,
+    async def status(self) -> GatewayStatus:
+        running = sum(
+            isinstance(active.session.phase, Running) for active in self.sessions.working()
         )
+        counts = await self.store.library.counts()
+        return self.process.status(running, counts)
 
-    async def _begin(self, claim: Claim) -> None:
-        lane = self.lanes.get(claim.key)
-        if lane is None or lane.epoch != claim.epoch:
+    @property
+    def media(self) -> MediaStore:
+        return self.delivery.media
+
+    async def consider(self, purpose: str, task: str, text: str) -> Considered:
+        return await self.worker.agent.consider(purpose, task, text)
+
+    def clock(self) -> float:
+        return self.process.clock()
+
+    async def _begin(self, claim: Claim, *, asked: bool = False) -> None:
+        active = self.sessions.get(claim.key)
+        if active is None or active.epoch != claim.epoch:
             try:
                 fresh = await self.worker.open(claim)
             except (RowUnreadable, Refused) as broken:
+                if claim.key not in self.unreadable:
+                    log.warning("%s is set aside, it cannot be read: %s", claim.key, broken)
                 self.unreadable.add(claim.key)
-                log.warning("%s is set aside, it cannot be read: %s", claim.key, broken)
+                if not await set_aside(self.store, self.worker, claim):
+                    await self._begin(claim)
                 return
-            lane = self.lanes.get(claim.key)  # somebody may have been quicker
-            if lane is None or lane.epoch != claim.epoch:
-                lane = fresh
-                self.lanes.put(lane)
-        self._wake(lane)
+            self.unreadable.discard(claim.key)
+            active = self.sessions.get(claim.key)  # somebody may have been quicker
+            if active is None or active.epoch != claim.epoch:
+                active = fresh
+                self.sessions.put(active)
+        active.asked |= asked
+        self._wake(active)
 
-    def _wake(self, lane: Lane) -> None:
-        lane.ring()
-        self._start(lane)
+    def _wake(self, active: ActiveSession) -> None:
+        active.ring()
+        self._start(active)
 
-    def _start(self, lane: Lane) -> None:
-        if not lane.busy:
-            work = survived(lambda: self._advance(lane), lambda error: self._lost(lane, error))
-            lane.task = asyncio.create_task(work)
+    def _start(self, active: ActiveSession) -> None:
+        if not active.busy and not self.halted:
+            work = survived(lambda: self._advance(active), lambda error: _lost(self, active, error))
+            active.task = asyncio.create_task(work)
 
-    async def _advance(self, lane: Lane) -> None:
-        await self.worker.advance(lane, self.desk())
-        self.lanes.rested(lane)
+    async def _advance(self, active: ActiveSession) -> None:
+        if await self.worker.advance(active, self):
+            self.sessions.rested(active)
+        else:
+            self.sessions.drop(active.session.key)
+            if active.news:  # it came while we gave the session up
+                await self.dispatch(active.session.key)
         self.outgoing.set()
 
-    async def _lost(self, lane: Lane, error: Exception) -> None:
-        """Forget the session; a later claim reads it anew, under another epoch."""
-        key = lane.session.key
-        if self.lanes.get(key) is lane:
-            self.lanes.drop(key)
-        if isinstance(error, StoreFailed):
-            self.failure = error
-        if not isinstance(error, Fenced):
-            log.error("%s stopped: %s", key, error, exc_info=error)
-            await _released(self.store.journal, key, self.node)
 
-    async def _beat(self) -> None:
-        while True:
-            await asyncio.sleep(self.beat_s)
-            began = asyncio.get_running_loop().time()
-            if not await self.store.nodes.beat(self.node):
-                raise Fenced(f"node {self.node} was taken for dead while it slept")
-            self.seen_at = began
-            await self.purse.look()
-            await self.look_at_people()
-            await let_expire(self)
+async def _lost(engine: Gateway, active: ActiveSession, error: Exception) -> None:
+    """Forget the session; a later claim reads it anew, under another epoch."""
+    key = active.session.key
+    if engine.sessions.get(key) is active:
+        engine.sessions.drop(key)
+    if isinstance(error, StoreFailed):
+        engine.failure = error
+    if not isinstance(error, Fenced | StoreClosed):
+        log.error("%s stopped: %s", key, error, exc_info=error)
+        await _released(engine.store.journal, key, engine.node)
+
+
+async def _beat(engine: Gateway) -> None:
+    while True:
+        await asyncio.sleep(engine.beat_s)
+        began = asyncio.get_running_loop().time()
+        if not await engine.store.nodes.beat(engine.node):
+            raise Fenced(f"node {engine.node} was declared dead while it was frozen")
+        engine.seen_at = began
+        await engine.spending.reload()
+        await engine.look_at_people()
+        await let_expire(engine)
+
+
+async def _rested(engine: Gateway, key: SessionKey) -> bool:
+    """By our own worker, or by what the journal says when another process has the session."""
+    while (active := engine.sessions.get(key)) is not None:
+        if active.task is None or active.task.done():
+            return True
+        await asyncio.wait({active.task})
+    session = await engine.store.journal.load(key)
+    if session.questions:  # only a command moves it; messages wait for that
+        commands = engine.worker.planner.rules.commands
+        return not any(command_name(inbound) in commands for inbound in session.waiting)
+    return not session.waiting and not isinstance(session.phase, Running | Waiting)
 
 
 async def _released(journal: Journal, key: SessionKey, node: NodeId) -> None:
@@ -222,12 +261,7 @@ async def _released(journal: Journal, key: SessionKey, node: NodeId) -> None:
         log.warning("%s stays ours until the store can be written to: %s", key, failure)
 
 
-def _demand_readable(unreadable: Container[SessionKey], key: SessionKey) -> None:
-    if key in unreadable:
-        raise Rejected(UNREADABLE)
-
-
 async def let_expire(engine: Gateway) -> None:
     """Sessions that wait for an answer whose time is over go on without it."""
-    for key in await engine.store.library.overdue(engine.present.clock(), limit=OVERDUE_MAX):
+    for key in await engine.store.library.overdue(engine.process.clock(), limit=OVERDUE_MAX):
         await engine.dispatch(key)

@@ -5,11 +5,11 @@ A loop that dies is started again, each time a little later; one that keeps dyin
 
 import asyncio
 import logging
-from collections.abc import AsyncIterator, Awaitable, Callable, Coroutine
-from contextlib import asynccontextmanager
-from typing import TypeVar
+from collections.abc import AsyncIterator, Awaitable, Callable, Collection, Coroutine, Iterator
+from contextlib import asynccontextmanager, contextmanager
+from typing import Any, TypeVar
 
-from hermes.core.errors import Fenced, Misconfigured, StoreBusy, StoreFailed, StoreFull
+from hermes.core.errors import Fenced, HermesError, Misconfigured, StoreBusy, StoreFailed, StoreFull
 
 T = TypeVar("T")
 
@@ -39,6 +39,19 @@ async def survived(
         await work()
     except Exception as error:
         await lost(error)
+
+
+@contextmanager
+def naming(what: str, named: Callable[[str], HermesError]) -> Iterator[None]:
+    """Around code of others: raise a fault without a name of ours as the error that `named` makes,
+    for which somebody is ready. The fault's own words go to the log only."""
+    try:
+        yield
+    except HermesError:
+        raise
+    except Exception as fault:
+        log.exception("%s broke", what)
+        raise named(f"{type(fault).__name__}, see the log") from fault
 
 
 async def caught_up() -> None:
@@ -72,6 +85,22 @@ async def keep_running(name: str, loop: Callable[[], Coroutine[None, None, None]
             if restarts >= RESTARTS_MAX:
                 raise
             await asyncio.sleep(PAUSE_S * 2**restarts)
+
+
+async def all_set(events: Collection[asyncio.Event], limit_s: float) -> None:
+    """Wait until all of these are set, at most that long."""
+    waits = [asyncio.create_task(event.wait()) for event in events]
+    if waits:
+        _, late = await asyncio.wait(waits, timeout=limit_s)
+        for wait in late:
+            wait.cancel()
+
+
+async def cancelled(tasks: "Collection[asyncio.Task[Any]]") -> None:
+    """Cancel them, and wait until they have ended."""
+    for task in tasks:
+        task.cancel()
+    await asyncio.gather(*tasks, return_exceptions=True)
 
 
 @asynccontextmanager

@@ -13,22 +13,22 @@ from msgspec import Struct
 
 from hermes.agent.loop import Agent
 from hermes.agent.prompt import PLAIN
-from hermes.core.channel import Desk, Obeyed
+from hermes.core.channel import CommandContext, CommandResult
 from hermes.core.errors import HermesError, Outdated, Refused, StoreBusy, StoreFull
 from hermes.core.events import Event, Span
 from hermes.core.fold import fold_all
 from hermes.core.ids import NodeId, TurnId
 from hermes.core.messages import Call
-from hermes.core.ports import Bench
+from hermes.core.ports import NOWHERE, ToolContext
 from hermes.core.projection import Commit, UsageRow, commit_of
 from hermes.core.session import Session, Stage, Turn, ref
 from hermes.core.signals import Emit, Glimpse, Recorded, Signal, Watch
-from hermes.core.step import AskPerson, Compact, Postpone, Prepare, Rest, Wait
+from hermes.core.steps import AskPerson, Compact, Postpone, Prepare, Rest, Wait
 from hermes.core.store import Claim, Fence, Journal
-from hermes.gateway.lanes import Flight, Lane
-from hermes.gateway.plan import Errand, Launch, More, Plan, Planner, Question, obeyed
-from hermes.gateway.standing import Standing
+from hermes.gateway.plan import AsyncCommand, Launch, More, Plan, Planner, Question, obeyed
+from hermes.gateway.session_cache import ActiveSession, InFlight
 from hermes.gateway.supervise import outcome
+from hermes.gateway.trust_cache import TrustCache
 
 T = TypeVar("T")
 
@@ -44,6 +44,7 @@ class _Stand(Enum):
     WRITTEN = auto()  # nothing is left to do; the store does not know that yet
     RESTS = auto()
     POSTPONED = auto()  # something is left, but not now
+    NOT_HERE = auto()  # something is left, but not for this process
 
 
 class Worker(Struct, frozen=True, kw_only=True):
@@ -53,231 +54,270 @@ class Worker(Struct, frozen=True, kw_only=True):
     emit: Emit
     node: NodeId
     spend: Callable[[Sequence[UsageRow]], None]
-    standing: Standing
+    trust_cache: TrustCache
     clean: Callable[[Event], Event]  # without secrets, before anything is decided by it
     veil: Callable[[Watch], Watch]  # what is shown while it comes, without secrets
     fetched: frozenset[str] = frozenset()  # platforms where nothing is sent
 
-    async def open(self, claim: Claim) -> Lane:
+    async def open(self, claim: Claim) -> ActiveSession:
         session = await self.journal.load(claim.key)
-        lane = Lane(session=session, epoch=claim.epoch, snapshot_at=session.position)
+        if session.salvaged:
+            await self.journal.abandon(session, fence=Fence(self.node, claim.epoch))
+        active = ActiveSession(session=session, epoch=claim.epoch, snapshot_at=session.position)
         if session.view.spans == (Span(session.id),) and not session.rows:
-            lane.read(())  # there is nothing yet
-        return lane
+            active.read(())  # there is nothing yet
+        return active
 
-    async def advance(self, lane: Lane, desk: Desk) -> None:
-        """Until there is nothing to do now. Raises Fenced when the session was taken over."""
+    async def advance(self, active: ActiveSession, host: CommandContext) -> bool:
+        """Until there is nothing to do now. False when the session is not ours any more, because
+        another process may go on with it. Raises Fenced when it was taken over."""
         arrived: tuple[Event, ...] = ()
         try:
             while True:
-                if lane.news:
-                    await self._catch_up(lane)
-                stand = await self._step(lane, (*lane.heard(), *arrived), desk)
-                if stand is _Stand.WRITTEN and await self._rest(lane):
+                if active.news:
+                    await self._catch_up(active)
+                told = map(self.clean, active.heard())
+                stand = await self._step(active, (*told, *arrived), host)
+                if stand is _Stand.WRITTEN and await self._rest(active):
                     stand = _Stand.RESTS
-                if stand in (_Stand.RESTS, _Stand.POSTPONED) and not lane.news and not lane.told:
-                    return
-                arrived = await self._wait(lane) if lane.flights else ()
+                if (
+                    stand in (_Stand.RESTS, _Stand.POSTPONED)
+                    and not active.news
+                    and not active.told
+                ):
+                    return True
+                if stand is _Stand.NOT_HERE and await self._declined(active):
+                    return False
+                arrived = await self._wait(active) if active.in_flight else ()
         finally:
-            for flight in lane.flights.values():
-                flight.task.cancel()
-            lane.flights.clear()
+            for work in active.in_flight.values():
+                work.task.cancel()
+            active.in_flight.clear()
 
-    async def _step(self, lane: Lane, arrived: tuple[Event, ...], desk: Desk) -> "_Stand":
+    async def _step(
+        self, active: ActiveSession, arrived: tuple[Event, ...], host: CommandContext
+    ) -> "_Stand":
         """One plan, made durable and begun."""
-        plan = self._planned(lane, arrived)
-        rests = isinstance(plan.then, Rest) and not lane.flights
-        before = lane.session.turn
+        plan = self._planned(active, arrived)
+        rests = isinstance(plan.then, Rest) and not active.in_flight
+        before = active.session.turn
         try:
-            alone = await self._append(lane, plan.events, rests=rests) if plan.events else True
+            alone = await self._append(active, plan.events, rests=rests) if plan.events else True
         except Outdated:
-            await self.standing.look()
-            return await self._step(lane, arrived, desk)
-        await self._cancel_stopped(lane)
-        if before is not None and before.id != (lane.session.turn and lane.session.turn.id):
-            await self._stop_left_over(lane, before, desk)
+            await self.trust_cache.reload()
+            return await self._step(active, arrived, host)
+        await self._cancel_stopped(active)
+        if before is not None and before.id != (active.session.turn and active.session.turn.id):
+            await self._stop_left_over(active, before, host)
         for launch in plan.launches:
-            if isinstance(launch, Errand):
-                self._run_errand(lane, launch, desk)
+            if isinstance(launch, AsyncCommand):
+                self._run_errand(active, launch, host)
             else:
-                self._launch(lane, launch, desk)
+                self._launch(active, launch, host)
         if isinstance(plan.then, Question):
-            await self._ask(lane, plan.then)
-        if isinstance(plan.then, Wait) and not lane.flights:
-            raise Refused(f"{lane.session.key} waits for calls that nobody makes")
-        if lane.flights or not alone or isinstance(plan.then, More):
+            await self._ask(active, plan.then)
+        if isinstance(plan.then, Wait) and not active.in_flight:
+            raise Refused(f"{active.session.key} waits for calls that are not running")
+        if active.in_flight or not alone or isinstance(plan.then, More):
             return _Stand.GOES_ON
         if isinstance(plan.then, Postpone):
-            return _Stand.POSTPONED
+            return _Stand.NOT_HERE if plan.then.give_up else _Stand.POSTPONED
         return _Stand.RESTS if plan.events and rests else _Stand.WRITTEN
 
-    def _planned(self, lane: Lane, arrived: tuple[Event, ...]) -> Plan:
+    def _planned(self, active: ActiveSession, arrived: tuple[Event, ...]) -> Plan:
         return self.planner.plan(
-            lane.session,
+            active.session,
             arrived,
-            epoch=lane.epoch,
-            reached=any(flight.reached for flight in lane.flights.values()),
-            errands=[key for key in lane.flights if isinstance(key, str)],
+            epoch=active.epoch,
+            reached=any(work.reached for work in active.in_flight.values()),
+            asked=active.asked,
+            errands=[key for key in active.in_flight if isinstance(key, str)],
         )
 
-    async def _wait(self, lane: Lane) -> tuple[Event, ...]:
+    async def _wait(self, active: ActiveSession) -> tuple[Event, ...]:
         """Results of what has landed; none when only news came."""
-        await lane.bell.wait()
-        lane.bell.clear()
-        landed = [key for key, flight in lane.flights.items() if flight.task.done()]
-        events = (event for key in landed for event in lane.flights.pop(key).task.result())
+        await active.bell.wait()
+        active.bell.clear()
+        landed = [key for key, work in active.in_flight.items() if work.task.done()]
+        events = (event for key in landed for event in active.in_flight.pop(key).task.result())
         return tuple(self.clean(event) for event in events)
 
-    async def _catch_up(self, lane: Lane) -> None:
-        lane.news = False
-        news = await self.journal.since(lane.session.key, lane.session.position)
-        lane.session = fold_all(lane.session, news)
+    async def _catch_up(self, active: ActiveSession) -> None:
+        active.news = False
+        news = await self.journal.since(active.session.key, active.session.position)
+        active.session = fold_all(active.session, news)
 
-    async def _append(self, lane: Lane, events: tuple[Event, ...], *, rests: bool) -> bool:
+    async def _append(
+        self, active: ActiveSession, events: tuple[Event, ...], *, rests: bool
+    ) -> bool:
         """False when a message slipped in before our commit: then what was decided is not all."""
-        due = lane.session.position - lane.snapshot_at >= SNAPSHOT_EVERY
-        before = lane.session
+        due = active.session.position - active.snapshot_at >= SNAPSHOT_EVERY
+        before = active.session
         commit = commit_of(
             before,
             events,
             snapshot=due,
             rests=rests,
             fetched=self.fetched,
-            standing=self.standing.register.version,
+            trust_version=self.trust_cache.register.version,
         )
-        head = await self._written(lane, commit)
-        lane.record(commit)
+        head = await self._written(active, commit)
+        active.record(commit)
         self.spend(commit.usage)
         turn = commit.after.turn or before.turn
         recorded = Recorded(events, head)
         self.emit(Signal(before.key, turn.id if turn is not None else TurnId(""), recorded))
         if head == commit.after.position:
-            lane.snapshot_at = head if due else lane.snapshot_at
+            active.snapshot_at = head if due else active.snapshot_at
             return True
         news = await self.journal.since(before.key, before.position)
-        lane.session = fold_all(before, news)
+        active.session = fold_all(before, news)
         return False
 
-    async def _written(self, lane: Lane, commit: Commit) -> int:
-        fence = Fence(self.node, lane.epoch)
+    async def _written(self, active: ActiveSession, commit: Commit) -> int:
+        fence = Fence(self.node, active.epoch)
         return await _patiently(lambda: self.journal.append(commit, fence=fence))
 
-    async def _rest(self, lane: Lane) -> bool:
-        fence = Fence(self.node, lane.epoch)
-        at_rest = await self.journal.rest(lane.session.key, lane.session.position, fence=fence)
-        lane.news = lane.news or not at_rest
+    async def _rest(self, active: ActiveSession) -> bool:
+        fence = Fence(self.node, active.epoch)
+        at_rest = await self.journal.rest(active.session.key, active.session.position, fence=fence)
+        active.news = active.news or not at_rest
         return at_rest
 
-    async def _ask(self, lane: Lane, step: Question) -> None:
-        if step in lane.flights:
-            return
-        if lane.lines is None and not isinstance(step, Prepare | AskPerson):
-            lane.read(await self.journal.lines(lane.session.view.spans))
-        self._fly(lane, step, step.turn, self._asked(lane, step))
+    async def _declined(self, active: ActiveSession) -> bool:
+        fence = Fence(self.node, active.epoch)
+        key, position = active.session.key, active.session.position
+        given = await self.journal.decline(key, position, fence=fence)
+        active.news = active.news or not given
+        return given
 
-    def _asked(self, lane: Lane, step: Question) -> Coroutine[None, None, tuple[Event, ...]]:
-        agent, session, turn = self.agent, lane.session, lane.session.turn
-        watch = self._watch(lane, step)
+    async def _ask(self, active: ActiveSession, step: Question) -> None:
+        if step in active.in_flight:
+            return
+        if active.lines is None and not isinstance(step, Prepare | AskPerson):
+            active.read(await self.journal.lines(active.session.view.spans))
+        self._fly(active, step, step.turn, self._asked(active, step))
+
+    def _asked(
+        self, active: ActiveSession, step: Question
+    ) -> Coroutine[None, None, tuple[Event, ...]]:
+        agent, session, turn = self.agent, active.session, active.session.turn
+        watch = self._watch(active, step)
         if isinstance(step, Compact):
-            lines = tuple(lane.lines or ())
+            lines = tuple(active.lines or ())
             return outcome(
                 lambda: agent.compact(step, session, lines, watch),
                 lambda error: agent.kept(step, session, error),
             )
-        if isinstance(step, Prepare):
-            return self._prepared(session)
         assert turn is not None, "a model or a person is asked for an open turn only"
+        if isinstance(step, Prepare):
+            return self._prepared(session, turn)
         if isinstance(step, AskPerson):
             return outcome(
                 lambda: agent.asker.ask(session, turn, step),
                 lambda error: agent.asker.broke(turn, step, error),
             )
-        request = lane.request()
+        request = active.request()
         return outcome(
             lambda: agent.ask(session, turn, request, watch),
             lambda error: agent.gave_up(session, turn, error),
         )
 
-    async def _prepared(self, session: Session) -> tuple[Event, ...]:
+    async def _prepared(self, session: Session, turn: Turn) -> tuple[Event, ...]:
         """A prompt that nobody can make is the plainest; one that cannot be written down ends this
         run, as a step does."""
         prompt = await outcome(lambda: self.agent.composed(session), lambda _error: PLAIN)
-        return (await _patiently(lambda: self.agent.keep(prompt)),)
+        tools = await outcome(
+            lambda: self.agent.offer.tools_for(session, turn), lambda _error: None
+        )
+        return (await _patiently(lambda: self.agent.keep(prompt, tools)),)
 
-    async def _stop_left_over(self, lane: Lane, turn: Turn, desk: Desk) -> None:
+    async def _stop_left_over(
+        self, active: ActiveSession, turn: Turn, host: CommandContext
+    ) -> None:
         """The turn is over, but a command that a process before us began for it may still run."""
         for track in turn.tracks:
-            if track.stage is Stage.STARTED and track.epoch != lane.epoch:
-                await self.agent.stop(self._bench(lane, turn.id, track.call, desk))
+            lost = track.stage is Stage.STARTED and track.epoch != active.epoch
+            if lost or track.stage is Stage.DEFERRED:
+                await self.agent.stop(self._context(active, turn.id, track.call, host))
 
-    def _bench(self, lane: Lane, turn: TurnId, call: Call, desk: Desk) -> Bench:
-        return Bench(
-            session=lane.session.key,
+    def _context(
+        self, active: ActiveSession, turn: TurnId, call: Call, host: CommandContext
+    ) -> ToolContext:
+        return ToolContext(
+            session=active.session.key,
             turn=turn,
             call=call,
-            facts=lane.session.facts,
-            labels=frozenset(lane.session.view.labels),
-            watch=self._watch(lane, call.id),
-            desk=desk,
-            approved=_approved(lane.session, call),
+            facts=active.session.facts.by_name(),
+            labels=self.agent.permit.read(active.session),
+            watch=self._watch(active, call.id),
+            host=host,
+            address=active.session.turn.address if active.session.turn else NOWHERE,
+            approved=_approved(active.session, call),
+            refused=self.agent.permit.refusal(active.session, call.tool),
+            principal=self.agent.permit.principal(active.session),
         )
 
-    def _launch(self, lane: Lane, launch: Launch, desk: Desk) -> None:
-        call, bench = launch.call, self._bench(lane, launch.turn, launch.call, desk)
-        make = self.agent.seek if launch.seek else self.agent.run
-        ended = outcome(lambda: make(bench), lambda error: self.agent.broke(bench, error))
-        self._fly(lane, call.id, launch.turn, ended, bench)
+    def _launch(self, active: ActiveSession, launch: Launch, host: CommandContext) -> None:
+        call, context = launch.call, self._context(active, launch.turn, launch.call, host)
+        make = self.agent.recover if launch.recover else self.agent.run
+        ended = outcome(lambda: make(context), lambda error: self.agent.broke(context, error))
+        self._fly(active, call.id, launch.turn, ended, context)
 
-    def _run_errand(self, lane: Lane, errand: Errand, desk: Desk) -> None:
+    def _run_errand(
+        self, active: ActiveSession, command: AsyncCommand, host: CommandContext
+    ) -> None:
         """Look up what a command needs. What goes wrong there is said to whoever gave it."""
-        order, look = errand.order, errand.command.look
-        assert look is not None, "a command has a way to be run"
+        order, run_async = command.order, command.command.run_async
+        assert run_async is not None, "a command has a way to be run"
 
         async def run() -> tuple[Event, ...]:
             try:
-                return obeyed(order, await look(order, desk))
+                return obeyed(order, await run_async(order, host))
             except HermesError as error:
-                return obeyed(order, Obeyed(replies=(order.reply(str(error)),)))
+                return obeyed(order, CommandResult(replies=(order.reply(str(error)),)))
 
         def broken(error: Exception) -> tuple[Event, ...]:
-            text = f"{errand.command.name} failed: {type(error).__name__}: {error}"
-            return obeyed(order, Obeyed(replies=(order.reply(text),)))
+            text = f"{command.command.name} failed: {type(error).__name__}: {error}"
+            return obeyed(order, CommandResult(replies=(order.reply(text),)))
 
-        self._fly(lane, ref(order.inbound), None, outcome(run, broken))
+        self._fly(active, ref(order.inbound), None, outcome(run, broken))
 
     def _fly(
         self,
-        lane: Lane,
+        active: ActiveSession,
         key: object,
         turn: TurnId | None,
         work: Coroutine[None, None, tuple[Event, ...]],
-        bench: Bench | None = None,
+        context: ToolContext | None = None,
     ) -> None:
         task = asyncio.create_task(work)
-        task.add_done_callback(lambda _: lane.bell.set())
-        lane.flights[key] = Flight(turn, task, bench)
+        task.add_done_callback(lambda _: active.bell.set())
+        active.in_flight[key] = InFlight(turn, task, context)
 
-    def _watch(self, lane: Lane, key: object) -> Watch:
-        session, turn = lane.session.key, lane.session.turn
+    def _watch(self, active: ActiveSession, key: object) -> Watch:
+        session, turn = active.session.key, active.session.turn
         id_ = turn.id if turn is not None else TurnId("")
 
         def watch(glimpse: Glimpse) -> None:
-            if key in lane.flights:
-                lane.flights[key].reached = True
+            if key in active.in_flight:
+                active.in_flight[key].reached = True
             self.emit(Signal(session, id_, glimpse))
 
         return self.veil(watch)
 
-    async def _cancel_stopped(self, lane: Lane) -> None:
+    async def _cancel_stopped(self, active: ActiveSession) -> None:
         """A turn that was stopped has nothing in flight any more, detached commands included."""
-        open_ = lane.session.turn.id if lane.session.turn else None
-        stale = [key for key, flight in lane.flights.items() if flight.turn not in (open_, None)]
-        stale += [key for key in lane.flights if isinstance(key, Compact) and _is_over(key, lane)]
+        open_ = active.session.turn.id if active.session.turn else None
+        stale = [key for key, work in active.in_flight.items() if work.turn not in (open_, None)]
+        stale += [
+            key for key in active.in_flight if isinstance(key, Compact) and _is_over(key, active)
+        ]
         for key in dict.fromkeys(stale):
-            flight = lane.flights.pop(key)
-            flight.task.cancel()
-            if flight.bench is not None:
-                await self.agent.stop(flight.bench)
+            work = active.in_flight.pop(key)
+            work.task.cancel()
+            if work.context is not None:
+                await self.agent.stop(work.context)
 
 
 async def _patiently(write: Callable[[], Awaitable[T]]) -> T:
@@ -296,8 +336,8 @@ def _approved(session: Session, call: Call) -> str:
     return next((t.digest for t in tracks if t.call.id == call.id and t.approved), "")
 
 
-def _is_over(compact: Compact, lane: Lane) -> bool:
+def _is_over(compact: Compact, active: ActiveSession) -> bool:
     """Nobody wants this any more, or another conversation is read by now."""
-    session = lane.session
+    session = active.session
     dropped = compact.turn is None and session.compaction.wanted is None
     return dropped or compact.of != session.viewed_at

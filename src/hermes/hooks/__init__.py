@@ -1,1 +1,1 @@
-"""Programs of the owner that hear what happens: each in a folder of its own, out of process."""
+"""Hooks: the owner's programs that are told what happens, each in its own folder and process."""

@@ -1,4 +1,4 @@
-"""Errands that wait for a worker: a bounded queue that keeps each hook's order within a session."""
+"""A bounded queue of events for hooks; it keeps each hook's order within a session."""
 
 import asyncio
 import logging
@@ -15,7 +15,7 @@ ERRANDS_MAX = 1_000
 log = logging.getLogger("hermes.hooks")
 
 
-class Errand(Struct, frozen=True):
+class PendingHook(Struct, frozen=True):
     hook: Hook
     occasion: Occasion
 
@@ -25,39 +25,39 @@ class Errand(Struct, frozen=True):
 
 
 class Backlog:
-    """Nobody waits to put something in: when it is full the oldest is dropped, and that is told
-    once until it has been empty again."""
+    """Queue events without back-pressure: when full, it drops the oldest. It logs that once until
+    it has been empty again."""
 
     def __init__(self, errands_max: int = ERRANDS_MAX) -> None:
         self._errands_max = errands_max
-        self._waiting: deque[Errand] = deque()
+        self._waiting: deque[PendingHook] = deque()
         self._busy: set[tuple[str, SessionKey]] = set()
         self._bell = asyncio.Event()
         self._overflows = False
 
-    def put(self, errand: Errand) -> None:
+    def put(self, errand: PendingHook) -> None:
         if len(self._waiting) >= self._errands_max:
             dropped = self._waiting.popleft()
             if not self._overflows:
-                what = f"{dropped.hook.name} does not hear of {dropped.occasion.event}"
-                log.warning("hooks are too slow, the oldest events are dropped: %s", what)
+                what = f"{dropped.hook.name} misses {dropped.occasion.event}"
+                log.warning("hooks are too slow, so the oldest events are dropped: %s", what)
             self._overflows = True
         self._waiting.append(errand)
         self._bell.set()
 
-    async def take(self) -> Errand:
-        """The oldest whose hook is not at work in the same session."""
+    async def take(self) -> PendingHook:
+        """Wait for and return the oldest event whose hook is not running in the same session."""
         while (errand := self._ready()) is None:
             self._bell.clear()
             await self._bell.wait()
         self._busy.add(errand.lane)
         return errand
 
-    def done(self, errand: Errand) -> None:
+    def done(self, errand: PendingHook) -> None:
         self._busy.discard(errand.lane)
         self._bell.set()
 
-    def _ready(self) -> Errand | None:
+    def _ready(self) -> PendingHook | None:
         for n, errand in enumerate(self._waiting):
             if errand.lane not in self._busy:
                 del self._waiting[n]

@@ -1,4 +1,4 @@
-"""HOOK.yaml: what a hook wants to hear and how its program is started. What is wrong is skipped."""
+"""Read HOOK.yaml: which events a hook subscribes to, and its command. Invalid ones are skipped."""
 
 import logging
 import os
@@ -51,7 +51,7 @@ class _File(Struct, forbid_unknown_fields=True):
 
 
 def hooks_in(folder: Path, *, python: str) -> Sequence[Hook]:
-    """Every hook that can run, by the name of its folder. The others are told to the log."""
+    """Return every valid hook, by folder name. Log a warning for each of the others."""
     if not folder.is_dir():
         return ()
     hooks: dict[str, Hook] = {}
@@ -60,20 +60,20 @@ def hooks_in(folder: Path, *, python: str) -> Sequence[Hook]:
         try:
             hook = read_hook(place, python=python)
         except Misconfigured as wrong:
-            log.warning("a hook is left out: %s", wrong)
+            log.warning("a hook is ignored: %s", wrong)
             continue
         if hook is not None and hook.name in hooks:
-            words = "a hook is left out: %s: another one is named %s. Write another name:"
+            words = "a hook is ignored: %s: another one is named %s. Write another name:"
             log.warning(words, place / FILE, hook.name)
         elif hook is not None:
             hooks[hook.name] = hook
     if len(places) > HOOKS_MAX:
-        log.warning("%s has more than %d hooks; the rest is left out", folder, HOOKS_MAX)
+        log.warning("%s has more than %d hooks; the rest is ignored", folder, HOOKS_MAX)
     return tuple(hooks.values())
 
 
 def read_hook(place: Path, *, python: str) -> Hook | None:
-    """None when it is switched off. Raises Misconfigured."""
+    """Return the hook, or None if it is switched off. Raise Misconfigured."""
     path = place / FILE
     file = _parsed(_text(path), str(path))
     if not file.enabled:
@@ -81,7 +81,7 @@ def read_hook(place: Path, *, python: str) -> Hook | None:
     name = file.name or place.name
     if not NAME.fullmatch(name):
         fix = "Use up to 64 letters, digits, - _ and . in name:"
-        raise Misconfigured(str(path), f"“{name[:64]}” is no name for a hook", fix)
+        raise Misconfigured(str(path), f"“{name[:64]}” is not a valid name for a hook", fix)
     return Hook(
         name=name,
         folder=str(place.absolute()),
@@ -130,12 +130,13 @@ def _events(patterns: Sequence[str], path: str) -> frozenset[str]:
             raise Misconfigured(path, f"there is no event “{pattern[:64]}”", fix)
         found |= matched
     if not found:
-        raise Misconfigured(path, "hears no event", "Write one: events: [turn:end]")
+        raise Misconfigured(path, "has no events", "Write one: events: [turn:end]")
     return frozenset(found)
 
 
 def _command(written: Sequence[str], place: Path, python: str) -> tuple[str, ...]:
-    """As written, a leading ./ meaning the hook's own folder; else the program that is there."""
+    """Return the command as written, with a leading ./ resolved to the hook's folder; by default
+    the handler program in that folder."""
     if written:
         first = written[0]
         program = str(place / first.removeprefix("./")) if first.startswith("./") else first
@@ -144,7 +145,7 @@ def _command(written: Sequence[str], place: Path, python: str) -> tuple[str, ...
     if script.is_file():
         return (python, str(script))
     if not program_file.is_file():
-        fix = "Put a handler.py or an executable handler beside it, or write command:"
+        fix = "Put a handler.py or an executable handler next to it, or write command:"
         raise Misconfigured(str(place / FILE), "has nothing to run", fix)
     if not os.access(program_file, os.X_OK):
         fix = f"Run: chmod +x {program_file}"

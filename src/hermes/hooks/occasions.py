@@ -1,7 +1,7 @@
-"""Which committed events a hook may hear of, and what it is told. Pure.
+"""Map committed events to hook events and their payload. Pure.
 
-Told are the words of people and of the model, bounded; not what tools are called with or return,
-because that is where secrets are.
+The payload has the words of people and of the model, bounded. It leaves out the arguments and
+results of tools, because these may contain secrets.
 """
 
 from collections.abc import Mapping, Sequence
@@ -17,11 +17,12 @@ from hermes.core.signals import Recorded, Signal
 
 TEXT_CHARS_MAX = 4_000
 CALLS_MAX = 50
-OWN_LANE = session_key("hooks", "dm", "gateway")  # what hooks say that belongs to no session
+OWN_LANE = session_key("hooks", "dm", "gateway")  # for messages of hooks outside of any session
 
 
 class Occasion(Struct, frozen=True, kw_only=True):
-    """`messages` and `call` are only referred to by the event; who remembers them adds them."""
+    """An event for hooks. The journal event only refers to `messages` and `call`; `Recent` adds
+    them."""
 
     event: str
     at: float
@@ -35,7 +36,8 @@ class Occasion(Struct, frozen=True, kw_only=True):
 
 
 def occasions(signal: Signal) -> tuple[Occasion, ...]:
-    """In the order of the journal. What hooks say themselves is no occasion."""
+    """Return the hook events of a signal, in journal order. Messages from hooks are left out (no
+    loops)."""
     if not isinstance(signal.glimpse, Recorded) or signal.session == OWN_LANE:
         return ()
     events, last = signal.glimpse.events, signal.glimpse.position
@@ -88,7 +90,7 @@ def _in_turn(event: e.Event) -> Occasion | None:
 
 
 def worded(occasion: Occasion, inbounds: Sequence[Inbound]) -> Occasion:
-    """With the words of the messages that it came from."""
+    """Return the event with the text of its messages."""
     if not inbounds:
         return occasion
     last = inbounds[-1]
@@ -104,7 +106,7 @@ def worded(occasion: Occasion, inbounds: Sequence[Inbound]) -> Occasion:
 
 
 def value_in(occasion: Occasion) -> bytes:
-    """What a hook reads on its standard input."""
+    """Return the JSON that a hook reads on standard input."""
     value: dict[str, object] = {
         "event": occasion.event,
         "at": occasion.at,

@@ -1,4 +1,4 @@
-"""What an event only refers to and a hook wants to know: a message's words, a tool's name."""
+"""Cache what an event only refers to and a hook needs: a message's text, a tool's name."""
 
 from collections import OrderedDict
 from collections.abc import Sequence
@@ -20,7 +20,7 @@ V = TypeVar("V")
 
 
 class Recent:
-    """Bounded: the oldest is forgotten, and looked up in the journal or done without."""
+    """A bounded cache. What was evicted is looked up in the journal or left out."""
 
     def __init__(self) -> None:
         self._messages: OrderedDict[tuple[SessionKey, str], Inbound] = OrderedDict()
@@ -43,7 +43,7 @@ class Recent:
                     pass
 
     def completed(self, occasion: Occasion) -> Occasion:
-        """As far as it is remembered; what is still missing stays in `messages`."""
+        """Return the event with everything in the cache; what is missing stays in `messages`."""
         known = [self._messages.get((occasion.session, name)) for name in occasion.messages]
         inbounds = [inbound for inbound in known if inbound is not None]
         if len(inbounds) == len(occasion.messages):
@@ -56,7 +56,7 @@ class Recent:
 
 
 def found_in(events: Sequence[e.Event], occasion: Occasion) -> Occasion:
-    """With the words that a part of the journal has for it."""
+    """Return the event with the texts found in these journal events."""
     received = [event.inbound for event in events if isinstance(event, e.MessageReceived)]
     return worded(occasion, [one for one in received if ref(one) in occasion.messages])
 

@@ -1,7 +1,7 @@
-"""One run of a hook's program: a value in, a value out, and an end, whatever the program does.
+"""Run a hook's program once: JSON in, JSON out, within a time limit.
 
-A process that was ended by us takes its whole group along. A child that left the group and kept
-our pipes is not waited for.
+When a process is killed, its whole process group is killed. A child that left the group and kept
+the pipes open is not waited for.
 """
 
 import asyncio
@@ -15,8 +15,8 @@ import msgspec
 from msgspec import Struct
 
 from hermes.hooks.declared import Hook
-from hermes.views.sandbox import Profile, Sandbox
-from hermes.views.sandbox import Wish as SandboxWish
+from hermes.ports.sandbox import BoxRequest as SandboxWish
+from hermes.ports.sandbox import Profile, Sandbox
 
 OUT_BYTES_MAX = 64_000
 ERROR_BYTES_MAX = 2_000
@@ -25,8 +25,8 @@ REAP_S = 5.0
 PASSED = ("PATH", "HOME", "LANG")
 
 
-class Wish(Struct, frozen=True, forbid_unknown_fields=True):
-    """What a hook wants: something said in the chat, something written into the log."""
+class HookOutput(Struct, frozen=True, forbid_unknown_fields=True):
+    """A hook's output: a message for the chat, a line for the log."""
 
     say: str = ""
     log: str = ""
@@ -34,17 +34,17 @@ class Wish(Struct, frozen=True, forbid_unknown_fields=True):
 
 class Failure(Struct, frozen=True):
     problem: str
-    error: str = ""  # the end of what it wrote to standard error
+    error: str = ""  # the end of its standard error
 
 
 class _Talk(asyncio.SubprocessProtocol):
-    """Keeps the beginning of what a process prints and the end of its complaints."""
+    """Collect the start of a process's standard output and the end of its standard error."""
 
     def __init__(self) -> None:
         self.out = bytearray()
         self.error = bytearray()
         self.open = {1, 2}
-        self.over = asyncio.Event()  # it has ended, or said too much
+        self.over = asyncio.Event()  # it exited, or printed too much
         self.exited = asyncio.Event()
         self.drained = asyncio.Event()
         self.gone = asyncio.Event()
@@ -75,13 +75,14 @@ class _Talk(asyncio.SubprocessProtocol):
 
 
 def environment(environ: Mapping[str, str], home: str) -> dict[str, str]:
-    """No secret of the gateway gets there."""
+    """Return the environment of a hook, from an allow-list: it has none of the gateway's
+    secrets."""
     passed = {name: environ[name] for name in PASSED if name in environ}
     return {"PATH": os.defpath, "LANG": "C.UTF-8", **passed, "HERMES_HOME": home}
 
 
 class Boxes(Struct, frozen=True, kw_only=True):
-    """What hooks run in. `readable` is what their Python needs."""
+    """The sandbox that hooks run in. `readable` is what their Python needs."""
 
     sandbox: Sandbox
     profile: Profile
@@ -90,14 +91,15 @@ class Boxes(Struct, frozen=True, kw_only=True):
 
 
 class Start(Struct, frozen=True):
-    """How a program begins."""
+    """The command line and environment of a program."""
 
     command: tuple[str, ...]
     environment: Mapping[str, str]
 
 
 def started(hook: Hook, environment: Mapping[str, str], boxes: Boxes | None) -> Start:
-    """In a box, unless its owner said otherwise. Raises ToolFailed where none can be built."""
+    """Return how to start the hook: sandboxed, unless its owner disabled that. Raise ToolFailed if
+    no sandbox can be built."""
     if boxes is None or not hook.boxed:
         return Start(hook.command, environment)
     box = boxes.sandbox.box(
@@ -112,7 +114,7 @@ def started(hook: Hook, environment: Mapping[str, str], boxes: Boxes | None) -> 
     return Start(tuple(box.around(hook.command)), {**box.environment, **told})
 
 
-async def run(hook: Hook, value: bytes, start: Start) -> Wish | Failure:
+async def run(hook: Hook, value: bytes, start: Start) -> HookOutput | Failure:
     try:
         transport, talk = await _begun(hook, start)
     except (OSError, ValueError) as refused:
@@ -123,7 +125,7 @@ async def run(hook: Hook, value: bytes, start: Start) -> Wish | Failure:
             await talk.over.wait()
             await _within(DRAIN_S, talk.drained)
     except TimeoutError:
-        return Failure(f"took longer than {hook.timeout_s:g} seconds", _text(talk.error))
+        return Failure(f"took longer than {hook.timeout_s:g} s", _text(talk.error))
     finally:
         code = transport.get_returncode()
         await _end(transport, talk)
@@ -131,7 +133,8 @@ async def run(hook: Hook, value: bytes, start: Start) -> Wish | Failure:
 
 
 async def _begun(hook: Hook, start: Start) -> tuple[asyncio.SubprocessTransport, _Talk]:
-    """A start that is cancelled half-way would leave a process that nobody ends."""
+    """Start the process. If this is cancelled half-way, end the process, which would leak
+    otherwise."""
     starting = asyncio.ensure_future(
         asyncio.get_running_loop().subprocess_exec(
             _Talk,
@@ -162,7 +165,7 @@ async def _end(transport: asyncio.SubprocessTransport, talk: _Talk) -> None:
 
 
 async def _within(limit_s: float, event: asyncio.Event) -> None:
-    """Not `wait_for`: in Python 3.11 that may swallow the cancelling of a gateway that stops."""
+    """Wait for the event, up to a limit. `wait_for` can swallow a cancellation in Python 3.11."""
     with contextlib.suppress(TimeoutError):
         async with asyncio.timeout(limit_s):
             await event.wait()
@@ -172,10 +175,10 @@ def _tell(transport: asyncio.SubprocessTransport, value: bytes) -> None:
     pipe = transport.get_pipe_transport(0)
     if isinstance(pipe, asyncio.WriteTransport):
         pipe.write(value)
-        pipe.close()  # after what was written; a program that does not read is no error
+        pipe.close()  # after writing; a program that does not read its input is fine
 
 
-def _outcome(talk: _Talk, code: int | None) -> Wish | Failure:
+def _outcome(talk: _Talk, code: int | None) -> HookOutput | Failure:
     error = _text(talk.error)
     if talk.flooded:
         return Failure(f"printed more than {OUT_BYTES_MAX:,} bytes", error)
@@ -183,11 +186,11 @@ def _outcome(talk: _Talk, code: int | None) -> Wish | Failure:
         return Failure(f"ended with status {code}", error)
     printed = bytes(talk.out).strip()
     if printed in (b"", b"null"):
-        return Wish()
+        return HookOutput()
     try:
-        return msgspec.json.decode(printed, type=Wish)
+        return msgspec.json.decode(printed, type=HookOutput)
     except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as garbled:
-        problem = f'printed something else than {{"say": "…"}} or {{"log": "…"}} ({garbled})'
+        problem = f'did not print {{"say": "…"}} or {{"log": "…"}} ({garbled})'
         return Failure(problem, error)
 
 

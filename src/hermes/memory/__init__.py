@@ -1,1 +1,1 @@
-"""What Hermes remembers between conversations: plain files, with a history beside them."""
+"""The agent's memory between conversations: plain files, each with a version history."""

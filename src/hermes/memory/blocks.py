@@ -1,4 +1,4 @@
-"""A Markdown file as blocks: those that are entries, and those that are not. Pure.
+"""Split a Markdown file into blocks, some of which are memory entries. Pure.
 
 An entry is a list item with the lines that belong to it, a paragraph, or a fenced block. Headings,
 rules, comments, front matter and blank lines are kept as they are and are no entries. The blocks
@@ -11,20 +11,20 @@ from typing import Literal
 
 from msgspec import Struct
 
+from hermes.lazy import LazyPattern
 from hermes.memory.text import plain
-from hermes.views.expressions import Expression
 
 Kind = Literal["item", "paragraph", "fenced", "other"]
 FRONT_MATTER_LINES_MAX = 50
 
-_ITEM = Expression(r"( {0,1}(?:[-*+]|\d{1,9}[.)])[ \t]+)(?=\S)")
-_HEADING = Expression(r" {0,3}#{1,6}(\s|$)")
-_RULE = Expression(r" {0,3}([-*_=])\s*(\1\s*){2,}$")
-_FENCE = Expression(r" {0,3}(`{3,}|~{3,})")
+_ITEM = LazyPattern(r"( {0,1}(?:[-*+]|\d{1,9}[.)])[ \t]+)(?=\S)")
+_HEADING = LazyPattern(r" {0,3}#{1,6}(\s|$)")
+_RULE = LazyPattern(r" {0,3}([-*_=])\s*(\1\s*){2,}$")
+_FENCE = LazyPattern(r" {0,3}(`{3,}|~{3,})")
 _COMMENT = "<!--"
 
 
-class Block(Struct, frozen=True):
+class MemoryBlock(Struct, frozen=True):
     kind: Kind
     raw: str
 
@@ -34,36 +34,38 @@ class Block(Struct, frozen=True):
 
     @property
     def text(self) -> str:
-        """The entry as one line; "" where there is none."""
+        """Return the entry as one line of text; "" for a block that is not an entry."""
         if self.kind == "other":
             return ""
         marker = _ITEM.match(self.raw) if self.kind == "item" else None
         return plain(self.raw[marker.end() :] if marker is not None else self.raw)
 
 
-def blocks_of(text: str) -> tuple[Block, ...]:
+def blocks_of(text: str) -> tuple[MemoryBlock, ...]:
     found = tuple(_blocks(_lines(text)))
-    return tuple(b if not b.is_entry or b.text else Block("other", b.raw) for b in found)
+    return tuple(b if not b.is_entry or b.text else MemoryBlock("other", b.raw) for b in found)
 
 
-def text_of(blocks: Sequence[Block]) -> str:
+def text_of(blocks: Sequence[MemoryBlock]) -> str:
     return "".join(block.raw for block in blocks)
 
 
-def entries_of(blocks: Sequence[Block]) -> tuple[str, ...]:
+def entries_of(blocks: Sequence[MemoryBlock]) -> tuple[str, ...]:
     return tuple(block.text for block in blocks if block.is_entry)
 
 
-def item(text: str) -> Block:
-    return Block("item", f"- {text}\n")
+def item(text: str) -> MemoryBlock:
+    return MemoryBlock("item", f"- {text}\n")
 
 
-def replaced(blocks: Sequence[Block], numbers: Sequence[int], new: Sequence[str]) -> list[Block]:
-    """The entries of these numbers make way for new ones, which stand where the first of them was;
-    without any of them, at the end."""
+def replaced(
+    blocks: Sequence[MemoryBlock], numbers: Sequence[int], new: Sequence[str]
+) -> list[MemoryBlock]:
+    """Replace the entries with these numbers by new ones, at the place of the first of them. Append
+    the new ones if no numbers are given."""
     gone = set(numbers)
     fresh = [item(text) for text in new]
-    made: list[Block] = []
+    made: list[MemoryBlock] = []
     number = -1
     for block in blocks:
         number += block.is_entry
@@ -75,8 +77,8 @@ def replaced(blocks: Sequence[Block], numbers: Sequence[int], new: Sequence[str]
     return [*made, *fresh] if not gone else made
 
 
-def inserted(blocks: Sequence[Block], after: int, text: str) -> list[Block]:
-    """A new entry behind the one of that number; -1: before all of them."""
+def inserted(blocks: Sequence[MemoryBlock], after: int, text: str) -> list[MemoryBlock]:
+    """Insert a new entry after the entry with this number; -1 inserts it before all entries."""
     number, made = -1, [_ended(block) for block in blocks]
     for place, block in enumerate(made):
         number += block.is_entry
@@ -86,27 +88,29 @@ def inserted(blocks: Sequence[Block], after: int, text: str) -> list[Block]:
     return _apart([*made[:first], item(text), *made[first:]])
 
 
-def _ended(block: Block) -> Block:
+def _ended(block: MemoryBlock) -> MemoryBlock:
     return (
-        block if block.raw.endswith("\n") or not block.raw else Block(block.kind, block.raw + "\n")
+        block
+        if block.raw.endswith("\n") or not block.raw
+        else MemoryBlock(block.kind, block.raw + "\n")
     )
 
 
-def _apart(blocks: Sequence[Block]) -> list[Block]:
-    """One blank line where two would meet, and one where a paragraph would become a part of what
-    stands above it."""
-    made: list[Block] = []
+def _apart(blocks: Sequence[MemoryBlock]) -> list[MemoryBlock]:
+    """Keep exactly one blank line between blocks where Markdown needs one. Two blank lines become
+    one, and a paragraph is kept apart from the item or paragraph above it."""
+    made: list[MemoryBlock] = []
     for block in blocks:
-        above = made[-1] if made else Block("other", "")
+        above = made[-1] if made else MemoryBlock("other", "")
         if _is_blank(above) and _is_blank(block) and made:
             continue
         if block.kind == "paragraph" and above.kind in ("item", "paragraph"):
-            made.append(Block("other", "\n"))
+            made.append(MemoryBlock("other", "\n"))
         made.append(block)
     return made
 
 
-def _is_blank(block: Block) -> bool:
+def _is_blank(block: MemoryBlock) -> bool:
     return not block.raw.strip()
 
 
@@ -114,13 +118,13 @@ def _lines(text: str) -> list[str]:
     return [line for line in re.split(r"(?<=\n)", text) if line]
 
 
-def _blocks(lines: list[str]) -> Iterator[Block]:
+def _blocks(lines: list[str]) -> Iterator[MemoryBlock]:
     at = _front_matter(lines)
     if at:
-        yield Block("other", "".join(lines[:at]))
+        yield MemoryBlock("other", "".join(lines[:at]))
     while at < len(lines):
         kind, stop = _next(lines, at)
-        yield Block(kind, "".join(lines[at:stop]))
+        yield MemoryBlock(kind, "".join(lines[at:stop]))
         at = stop
 
 

@@ -1,4 +1,4 @@
-"""Honcho as the service that reads along; needs the package honcho-ai."""
+"""Connect to the Honcho service, which learns about the person; needs the package honcho-ai."""
 
 from collections.abc import Sequence
 from datetime import UTC, datetime
@@ -8,7 +8,7 @@ from honcho.http.exceptions import HonchoError
 from pydantic import ValidationError
 
 from hermes.core.errors import ChannelDown
-from hermes.memory.mirror import Said
+from hermes.memory.mirror import MirroredMessage
 
 TIMEOUT_S = 20.0
 RETRY_S = 60.0
@@ -17,7 +17,7 @@ CONCLUSIONS_MAX = 20
 
 
 class HonchoService:
-    """See `Service`. Nothing is asked of the network before the first turn."""
+    """Implement `Service` with Honcho. It opens no connection before the first turn."""
 
     def __init__(self, *, base_url: str, api_key: str, workspace: str) -> None:
         self._client = Honcho(
@@ -28,7 +28,7 @@ class HonchoService:
             max_retries=1,
         )
 
-    def tell(self, conversation: str, lines: Sequence[Said]) -> None:
+    def tell(self, conversation: str, lines: Sequence[MirroredMessage]) -> None:
         try:
             peers = {"person": self._client.peer(PERSON), "agent": self._client.peer(AGENT)}
             messages = [
@@ -44,7 +44,7 @@ class HonchoService:
             raise _down(failed) from failed
 
     def portrait(self) -> str:
-        """The card first: those are the facts that the service is sure of."""
+        """Return the peer card, then Honcho's description: the card has the facts it is sure of."""
         try:
             context = self._client.peer(PERSON).context(max_conclusions=CONCLUSIONS_MAX)
         except (HonchoError, ValidationError, ValueError) as failed:
@@ -53,6 +53,6 @@ class HonchoService:
 
 
 def _down(failed: Exception) -> ChannelDown:
-    """Its kind and status only: a body may repeat what was sent."""
+    """Return the error to raise, with kind and status only: the body may echo private text."""
     status = f" (status {failed.status})" if isinstance(failed, HonchoError) else ""
     return ChannelDown(f"{type(failed).__name__}{status}", delay_s=RETRY_S)

@@ -1,66 +1,67 @@
-"""The history as it is written, line by line, and what it says when it is read from the beginning.
+"""The history of all memories: append-only records, and the state after replaying them.
 
-`Ledger` only ever grows by records; nothing in it is taken away. Pure.
+`MemoryLedger` only ever grows by records; none is removed. Pure.
 """
 
 import msgspec
 from msgspec import Struct
 from msgspec.structs import replace
 
-from hermes.views.memory import TARGETS, Entry, Proposal, Target, Version
+from hermes.views.memory import TARGETS, MemoryEntry, MemoryProposal, MemoryVersion, Target
 
 
 class Rejection(Struct, frozen=True, kw_only=True, omit_defaults=True, tag="rejection.1"):
-    """The person does not want a proposal."""
+    """The person rejected a proposal."""
 
     proposal: str
     at: float
     call: str = ""
 
 
-class Use(Struct, frozen=True, kw_only=True, tag="use.1"):
-    """These entries were of use."""
+class MemoryUse(Struct, frozen=True, kw_only=True, tag="use.1"):
+    """Entries were useful in a turn."""
 
     ids: tuple[str, ...]
     at: float
 
 
-Record = Version | Proposal | Rejection | Use
+Record = MemoryVersion | MemoryProposal | Rejection | MemoryUse
 _decoder: msgspec.json.Decoder[Record] = msgspec.json.Decoder(Record)
 
 
 def record_of(line: bytes) -> Record | None:
-    """None for a line that is none of ours: it is passed over, never believed."""
+    """Return the record in a line of the history. Return None for a line of unknown shape, which is
+    skipped."""
     try:
         return _decoder.decode(line)
     except (msgspec.MsgspecError, UnicodeDecodeError):
         return None
 
 
-class Ledger:
-    """What all records together say."""
+class MemoryLedger:
+    """The state after replaying all records."""
 
     def __init__(self) -> None:
-        self.known: dict[str, Entry] = {}  # every entry that ever was
+        self.known: dict[str, MemoryEntry] = {}  # every entry that ever existed
         self.order: dict[Target, tuple[str, ...]] = dict.fromkeys(TARGETS, ())
-        self.versions: list[Version] = []
-        self.latest: dict[Target, Version] = {}
-        self.proposals: dict[str, Proposal] = {}  # those that wait
-        self.past_proposals: dict[str, Proposal] = {}
+        self.versions: list[MemoryVersion] = []
+        self.latest: dict[Target, MemoryVersion] = {}
+        self.proposals: dict[str, MemoryProposal] = {}  # still waiting
+        self.past_proposals: dict[str, MemoryProposal] = {}
         self.approved: dict[str, int] = {}
-        self.calls: dict[str, Version | Proposal] = {}
+        self.calls: dict[str, MemoryVersion | MemoryProposal] = {}
         self.undone: set[int] = set()
-        self.torn: set[Target] = set()  # files of which a line about an entry is lost
-        self._numbered: dict[int, Version] = {}
+        self.torn: set[Target] = set()  # files with an entry whose record is lost
+        self._numbered: dict[int, MemoryVersion] = {}
         self._orders: dict[int, tuple[str, ...]] = {}  # before each version
         self._proposed = 0
         self._made = 0
 
-    def entries(self, target: Target) -> tuple[Entry, ...]:
+    def entries(self, target: Target) -> tuple[MemoryEntry, ...]:
         return tuple(self.known[name] for name in self.order[target])
 
     def digest(self, target: Target, nothing: str) -> str:
-        """Of the file, as the history knows it."""
+        """Return the digest of the file that the history expects; `nothing` is that of no file."""
         return self.latest[target].after if target in self.latest else nothing
 
     def order_before(self, number: int) -> tuple[str, ...]:
@@ -77,26 +78,26 @@ class Ledger:
     def next_proposal(self) -> str:
         return f"p{self._proposed + 1}"
 
-    def version(self, number: int) -> Version | None:
+    def version(self, number: int) -> MemoryVersion | None:
         return self._numbered.get(number)
 
     def add(self, record: Record) -> None:
         match record:
-            case Version():
+            case MemoryVersion():
                 self._changed(record)
-            case Proposal():
+            case MemoryProposal():
                 self._proposed += 1
                 self.proposals[record.id] = self.past_proposals[record.id] = record
                 if record.by.call:
                     self.calls[record.by.call] = record
             case Rejection(proposal=name):
                 self.proposals.pop(name, None)
-            case Use(ids=ids, at=at):
+            case MemoryUse(ids=ids, at=at):
                 for name in ids:
                     if name in self.known:
                         self.known[name] = replace(self.known[name], used=at)
 
-    def _changed(self, version: Version) -> None:
+    def _changed(self, version: MemoryVersion) -> None:
         if version.number < self.next_number:
             return  # a line that was copied by hand; the first one counts
         for entry in version.added:
@@ -118,7 +119,7 @@ class Ledger:
             self._took_back(version.undoes)
 
     def _took_back(self, number: int) -> None:
-        """An undo of an undo makes the change count again."""
+        """Mark a version as undone. An undo of an undo brings the change back."""
         self.undone.add(number)
         undone = self.version(number)
         if undone is not None and undone.undoes:

@@ -16,15 +16,16 @@ import msgspec
 from msgspec import Struct
 from msgspec.structs import replace
 
-from hermes.core.channel import Door, Manifest
+from hermes.core.channel import ServiceHost
 from hermes.core.errors import ChannelFailed, HermesError, StoreFailed
 from hermes.core.events import Span, TurnEnded
 from hermes.core.ids import SessionId, SessionKey
 from hermes.core.messages import Line
 from hermes.core.ports import PromptPart
+from hermes.core.principal import AudienceOf
 from hermes.core.signals import Recorded, Signal
 from hermes.memory.files import FileMemories
-from hermes.memory.lanes import is_reviewed
+from hermes.memory.session_keys import is_reviewed, is_with_one_person
 from hermes.memory.text import clean
 from hermes.views.files import whole_file
 
@@ -35,22 +36,22 @@ PORTRAIT_CHARS_MAX = 1_500
 CONVERSATIONS_MAX = 1_000
 WAITING_MAX = 200
 KEPT_HERE = frozenset({"untrusted", "secret"})
-HEAD = "What a service that reads along makes of the person (claims, not certainties):"
+HEAD = "What an external memory service says about the person (claims, not certainties):"
 
 log = logging.getLogger("hermes.memory")
 
 
-class Said(Struct, frozen=True, kw_only=True):
+class MirroredMessage(Struct, frozen=True, kw_only=True):
     by: Literal["person", "agent"]
     text: str
     turn: str
     at: float
 
 
-class Service(Protocol):
+class MemoryService(Protocol):
     """Both wait for a network, and raise ChannelFailed."""
 
-    def tell(self, conversation: str, lines: Sequence[Said]) -> None: ...
+    def tell(self, conversation: str, lines: Sequence[MirroredMessage]) -> None: ...
 
     def portrait(self) -> str: ...
 
@@ -80,31 +81,31 @@ class MirroredMemories(FileMemories):
         )
 
 
-class Mirror:
-    """See `Ear`. Follows what is answered in chats with one person, one conversation at a time."""
+class HonchoMirror:
+    """See `Service`. Follows what is answered in private chats, one conversation at a time."""
 
-    def __init__(self, folder: Path, service: Service, name: str) -> None:
+    def __init__(self, folder: Path, service: MemoryService, name: str) -> None:
         self._file = folder / STATE
         self._service = service
-        self._manifest = Manifest(name=name, fetched=True)
+        self._name = name
         self._waiting: OrderedDict[SessionKey, None] = OrderedDict()
         self._due = asyncio.Event()
         self._failing = False
 
     @property
-    def manifest(self) -> Manifest:
-        return self._manifest
+    def name(self) -> str:
+        return self._name
 
-    async def listen(self, door: Door) -> None:
-        with door.watch(None, live=False) as feed:
-            door.connected()
+    async def run(self, host: ServiceHost) -> None:
+        with host.watch(None, live=False) as feed:
+            host.connected()
             async with asyncio.TaskGroup() as group:
-                group.create_task(self._work(door))
+                group.create_task(self._work(host))
                 while True:
-                    self._hear(await feed.next())
+                    self._hear(await feed.next(), host.audience)
 
-    def _hear(self, signal: Signal) -> None:
-        if not isinstance(signal.glimpse, Recorded) or not is_reviewed(signal.session):
+    def _hear(self, signal: Signal, audience: AudienceOf) -> None:
+        if not isinstance(signal.glimpse, Recorded) or not is_reviewed(signal.session, audience):
             return
         if any(isinstance(event, TurnEnded) for event in signal.glimpse.events):
             self._waiting[signal.session] = None
@@ -112,33 +113,33 @@ class Mirror:
                 self._waiting.popitem(last=False)
             self._due.set()
 
-    async def _work(self, door: Door) -> None:
+    async def _work(self, host: ServiceHost) -> None:
         while True:
             await self._due.wait()
             self._due.clear()
             while self._waiting:
                 key, _ = self._waiting.popitem(last=False)
                 try:
-                    await self._send(door, key)
+                    await self._send(host, key)
                     self._failing = False
                 except ChannelFailed as failed:
                     self._complain(failed)
                 except HermesError as failed:
-                    log.warning("%s could not be read along: %s", key, failed)
+                    log.warning("%s was not sent to the memory service: %s", key, failed)
 
     def _complain(self, failed: ChannelFailed) -> None:
         """Once, until it works again."""
         if not self._failing:
-            log.warning(
-                "%s cannot be reached; nothing waits for it: %s", self.manifest.name, failed
-            )
+            log.warning("%s cannot be reached; nothing waits for it: %s", self._name, failed)
         self._failing = True
 
-    async def _send(self, door: Door, key: SessionKey) -> None:
-        session = await door.store.journal.load(key)
+    async def _send(self, host: ServiceHost, key: SessionKey) -> None:
+        session = await host.store.journal.load(key)
+        if not is_with_one_person(session):
+            return
         state = await asyncio.to_thread(_read, self._file)
         start = max(state.sent.get(session.id, 0), session.rows - LINES_MAX)
-        lines = await door.store.journal.lines([Span(session.id, start, session.rows)])
+        lines = await host.store.journal.lines([Span(session.id, start, session.rows)])
         echoes = bool(KEPT_HERE & set(session.view.labels))
         told = [said for line in lines if (said := _said(line, echoes=echoes)) is not None]
         if told:
@@ -150,7 +151,7 @@ class Mirror:
             await asyncio.to_thread(_write, self._file, replace(state, portrait=portrait))
 
 
-def _said(line: Line, *, echoes: bool) -> Said | None:
+def _said(line: Line, *, echoes: bool) -> MirroredMessage | None:
     """What the person and the agent said, and nothing that came from elsewhere: once the agent has
     read such content, its own words may repeat it."""
     if line.role == "tool" or not line.text.strip() or KEPT_HERE & set(line.labels):
@@ -158,7 +159,7 @@ def _said(line: Line, *, echoes: bool) -> Said | None:
     if echoes and line.role == "assistant":
         return None
     by: Literal["person", "agent"] = "person" if line.role == "user" else "agent"
-    return Said(by=by, text=line.text[:TEXT_CHARS_MAX], turn=line.turn, at=line.at)
+    return MirroredMessage(by=by, text=line.text[:TEXT_CHARS_MAX], turn=line.turn, at=line.at)
 
 
 def _sent(state: State, conversation: SessionId, rows: int) -> State:

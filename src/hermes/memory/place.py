@@ -1,9 +1,10 @@
-"""The folder of the memories: one lock, one history, and files that are replaced as a whole.
+"""The memory folder: one lock, one history, and files that are replaced atomically.
 
-A file is changed in this order: the new text is kept under its digest, written beside the file, the
-history says so, then it takes the file's place. Death between any two of these heals at the next
-look. What a person saves at the same instant is never overwritten: the old file is moved aside,
-looked at, and the new one is linked in only where no file is.
+A file is changed in this order: store the new text under its digest, write it beside the file,
+record the change in the history, then move it into place. A crash between any two steps is repaired
+the next time the folder is opened. An edit that a person saves at the same instant is kept (no
+TOCTOU window): the old file is moved aside and checked, and the new one is linked in only if no
+file has appeared in its place.
 """
 
 import fcntl
@@ -17,8 +18,8 @@ from pathlib import Path
 import msgspec
 
 from hermes.core.errors import StoreBusy, StoreFailed
-from hermes.memory.ledger import Ledger, Record, record_of
-from hermes.views.files import flush_folder, make_folder, new_file, whole_file
+from hermes.memory.ledger import MemoryLedger, Record, record_of
+from hermes.views.files import flush_folder, is_full, make_folder, new_file, unwritable, whole_file
 
 HISTORY, KEPT, LOCK = "history.jsonl", "versions", ".lock"
 FILE_BYTES_MAX = 1_000_000
@@ -31,16 +32,16 @@ def digest_of(content: bytes) -> str:
     return hashlib.sha256(content).hexdigest()
 
 
-class Folder:
-    """Everything here is done under `locked`, but for reading a file."""
+class MemoryFolder:
+    """Every method but `read` must be called inside `locked`."""
 
     def __init__(self, path: Path) -> None:
         self._path = path
-        self._ledger, self._read_to, self._inode = Ledger(), 0, 0
+        self._ledger, self._read_to, self._inode = MemoryLedger(), 0, 0
 
     @contextmanager
-    def locked(self) -> Iterator[Ledger]:
-        """One process at a time, with the history as it stands now. Raises StoreFailed."""
+    def locked(self) -> Iterator[MemoryLedger]:
+        """Hold the lock between processes and yield the up-to-date ledger. Raise StoreFailed."""
         with _failures(self._path):
             make_folder(self._path)
             lock = os.open(self._path / LOCK, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
@@ -53,16 +54,16 @@ class Folder:
             os.close(lock)
 
     def _catch_up(self) -> None:
-        """Read what is new in the history. A half line at its end was never acted upon."""
+        """Read new lines of the history. An incomplete last line was never acted on, so drop it."""
         try:
             handle = os.open(self._path / HISTORY, os.O_RDONLY | os.O_CLOEXEC)
         except FileNotFoundError:
-            self._ledger, self._read_to, self._inode = Ledger(), 0, 0
+            self._ledger, self._read_to, self._inode = MemoryLedger(), 0, 0
             return
         with os.fdopen(handle, "rb") as file:
             stat = os.fstat(file.fileno())
             if stat.st_ino != self._inode or stat.st_size < self._read_to:
-                self._ledger, self._read_to, self._inode = Ledger(), 0, stat.st_ino
+                self._ledger, self._read_to, self._inode = MemoryLedger(), 0, stat.st_ino
             file.seek(self._read_to)
             whole, end, _half = file.read().rpartition(b"\n")
         for line in whole.splitlines():
@@ -71,7 +72,7 @@ class Folder:
         self._read_to += len(whole) + len(end)
 
     def record(self, record: Record) -> None:
-        """Durable when it returns."""
+        """Append a record to the history; it is durable on return."""
         content = msgspec.json.encode(record) + b"\n"
         with _failures(self._path / HISTORY):
             flags = os.O_WRONLY | os.O_CREAT | os.O_CLOEXEC
@@ -90,7 +91,7 @@ class Folder:
         self._ledger.add(record)
 
     def keep(self, content: bytes) -> str:
-        """A text of the past, by its digest. Never changed, never removed."""
+        """Store a version of the text under its digest, for ever. Return the digest."""
         digest = digest_of(content)
         kept = self._path / KEPT / f"{digest}.md"
         with _failures(kept):
@@ -107,7 +108,8 @@ class Folder:
         return None
 
     def read(self, name: str) -> bytes:
-        """Empty where there is no file. Raises StoreFailed, also for one that is far too large."""
+        """Return the file's bytes, b"" if it does not exist. Raise StoreFailed, also if it is too
+        large."""
         file = self._path / name
         with _failures(file):
             try:
@@ -130,8 +132,8 @@ class Folder:
                 ahead.chmod(file.stat().st_mode & 0o777)
 
     def swap(self, name: str, before: str) -> bool:
-        """Put the prepared text in the file's place, unless somebody else has changed the file;
-        then that stays, and it is False."""
+        """Move the prepared text into place. Return False, and keep the file, if it changed since
+        `before`."""
         file, ahead, aside = self._names(name)
         with _failures(file):
             _move(file, aside)
@@ -147,7 +149,7 @@ class Folder:
         return True
 
     def heal(self, name: str, before: str, after: str) -> None:
-        """Finish a swap that its process did not live to finish; the history says what it was."""
+        """Finish a swap that a crash interrupted, using the digests from the history."""
         file, ahead, aside = self._names(name)
         if not ahead.exists() and not aside.exists():
             return
@@ -167,7 +169,8 @@ class Folder:
         return self._path.exists()
 
     def _names(self, name: str) -> tuple[Path, Path, Path]:
-        """A link stays: what it leads to is replaced."""
+        """Return the paths of the file, the new text and the old text. A symbolic link is kept: its
+        target is replaced."""
         file = (self._path / name).resolve()
         return file, file.with_name(f".{file.name}.next"), file.with_name(f".{file.name}.aside")
 
@@ -190,6 +193,8 @@ def _failures(path: Path) -> Iterator[None]:
     try:
         yield
     except OSError as refused:
+        if is_full(refused):
+            raise unwritable(path, refused) from refused
         raise StoreFailed(f"{path}: cannot be used ({refused.strerror})") from refused
 
 
@@ -200,13 +205,14 @@ def _move(file: Path, aside: Path) -> None:
 
 
 def _link(source: Path, file: Path) -> bool:
-    """False when a file is there already. Where the disk knows no links, a rename must do."""
+    """Hard-link `source` to `file`; return False if it exists. Rename where the disk has no
+    links."""
     try:
         os.link(source, file)
     except FileExistsError:
         return False
     except FileNotFoundError:
-        return True  # there was none, and there is none
+        return True  # the source does not exist either: nothing to do
     except OSError:
         if file.exists():
             return False

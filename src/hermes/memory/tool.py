@@ -1,4 +1,4 @@
-"""`memory`: what the agent keeps between conversations, entry by entry."""
+"""The `memory` tool, with which the agent keeps facts between conversations."""
 
 import asyncio
 from collections.abc import Mapping, Sequence
@@ -11,36 +11,39 @@ from hermes.core.errors import Rejected, StoreFailed, ToolFailed
 from hermes.core.ids import TurnId
 from hermes.core.messages import Effect
 from hermes.core.policy import PRIVATE, Capability, Finding
-from hermes.core.ports import Bench, Tool, ToolResult, ToolSpec
-from hermes.memory.lanes import is_review, source_turn
+from hermes.core.ports import Presented, Tool, ToolContext, ToolResult
 from hermes.memory.matching import listed
 from hermes.memory.rules import CLAIMS_MAX, EVIDENCE_MAX, FULL, OLD_MAX, least_used
+from hermes.memory.session_keys import is_review, source_turn
 from hermes.memory.text import plain
-from hermes.views.memory import By, Change, Claim, Entry, Memories, Proposal, Same, Target, Version
+from hermes.views.memory import (
+    By,
+    Memories,
+    MemoryChange,
+    MemoryClaim,
+    MemoryEntry,
+    MemoryProposal,
+    MemoryVersion,
+    Same,
+    Target,
+    Trust,
+)
+from hermes.views.plurals import counted
+from hermes.views.tool_specs import spec_of
+from hermes.views.visible_text import both_ends
 
 LEAST_USED_SHOWN = 5
+HEAD_CHARS, TAIL_CHARS = 4_000, 2_000  # of a change, on a card
 
-SPEC = ToolSpec(
-    name="memory",
-    description=(
-        "Keep short lasting facts across conversations: target memory (world, work) or user (the "
-        "person). old_text names an entry by id or words; several in a replace become one. "
-        "describe_person: claims about the person, each with the turns that show it."
-    ),
-    parameters=(
-        '{"type":"object","properties":{"action":{"enum":["add","replace","remove","list",'
-        '"describe_person"]},"target":{"enum":["memory","user"]},"content":{"type":"string"},'
-        '"old_text":{"type":"array","items":{"type":"string"}},"claims":{"type":"array","items":'
-        '{"type":"object","properties":{"kind":{"enum":["thesis","tension","synthesis"]},'
-        '"claim":{"type":"string"},"confidence":{"enum":["low","medium","high"]},'
-        '"evidence":{"type":"array","items":{"type":"string"}}},'
-        '"required":["kind","claim"]}}},"required":["action"]}'
-    ),
+DESCRIPTION = (
+    "Keep short lasting facts across conversations: target memory (world, work) or user (the "
+    "person). old_text names an entry by id or words; several in a replace become one. "
+    "describe_person: claims about the person, each with the turns that show it."
 )
 
 
 class PersonClaim(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    """A thesis, what speaks against it, or what follows from both."""
+    """A thesis about the person, its counter-evidence, or a synthesis of both."""
 
     kind: Literal["thesis", "tension", "synthesis"]
     claim: str
@@ -57,27 +60,29 @@ class MemoryArguments(Struct, frozen=True, kw_only=True, forbid_unknown_fields=T
 
 
 _decoder = msgspec.json.Decoder(MemoryArguments, strict=False)
-KNOWN = "Known are: action (required), target, content, old_text, claims."
+KNOWN = "The arguments are: action (required), target, content, old_text, claims."
 
 
 def memory_tool(memories: Memories) -> Tool:
-    async def run(bench: Bench) -> ToolResult:
-        arguments = _parsed(bench.call.arguments)
+    async def run(context: ToolContext) -> ToolResult:
+        arguments = _parsed(context.call.arguments)
         try:
             if arguments.action == "list":
                 return await _list(memories)
             if arguments.action == "describe_person":
-                await _check_evidence(bench, arguments.claims)
-            made = await asyncio.to_thread(memories.change, _change(arguments), _by(bench))
+                await _check_evidence(context, arguments.claims)
+            made = await asyncio.to_thread(memories.change, _change(arguments), _by(context))
             return await _told(memories, made)
         except (Rejected, StoreFailed) as refused:
             raise ToolFailed(f"Nothing was changed: {refused}.") from refused
 
     return Tool(
-        spec=SPEC,
+        spec=spec_of("memory", DESCRIPTION, MemoryArguments),
         check=_check,
         effect=_effect,
         run=run,
+        question="Change what I remember?",
+        present=_presented,
         capabilities=frozenset({Capability.WRITE_SELF}),
         judge=_judged,
         reviews=True,
@@ -87,6 +92,25 @@ def memory_tool(memories: Memories) -> Tool:
 def _judged(arguments: str, _facts: Mapping[str, str]) -> Finding:
     lists = _parsed(arguments).action == "list"
     return Finding(capabilities=frozenset({Capability.READ_PRIVATE}) if lists else None)
+
+
+def _presented(arguments: str, _facts: Mapping[str, str]) -> Presented:
+    """Describe the change in words, for the approval card."""
+    given = _parsed(arguments)
+    heads = {"memory": "memory", "user": "what I know about you"}
+    where, old = heads[given.target], ", ".join(_olds(given))
+    match given.action:
+        case "add":
+            lines = [f"Add to {where}:", given.content]
+        case "replace":
+            lines = [f"In {where}, replace {old} by:", given.content]
+        case "remove":
+            lines = [f"Remove from {where}: {old}"]
+        case "describe_person":
+            lines = ["Describe you as:", *map(_worded, given.claims)]
+        case _:
+            lines = [f"List {where}"]
+    return Presented(text=both_ends("\n".join(lines), HEAD_CHARS, TAIL_CHARS))
 
 
 def _parsed(text: str) -> MemoryArguments:
@@ -127,7 +151,7 @@ def _check(text: str) -> str:
 
 
 def _effect(text: str) -> Effect:
-    """The call's id names a change, so making it again is making it once."""
+    """Return the effect of a call. A change is idempotent, because the call's id names it."""
     try:
         return Effect.READ if _parsed(text).action == "list" else Effect.IDEMPOTENT
     except ToolFailed:
@@ -139,47 +163,55 @@ def _olds(arguments: MemoryArguments) -> tuple[str, ...]:
     return tuple(old for old in ((olds,) if isinstance(olds, str) else olds) if old.strip())
 
 
-def _change(arguments: MemoryArguments) -> Change:
+def _change(arguments: MemoryArguments) -> MemoryChange:
     target: Target = arguments.target
     match arguments.action:
         case "add":
-            return Change(action="add", target=target, new=(Claim(arguments.content),))
+            return MemoryChange(action="add", target=target, new=(MemoryClaim(arguments.content),))
         case "replace":
-            new, old = (Claim(arguments.content),), _olds(arguments)
-            return Change(action="replace", target=target, new=new, old=old)
+            new, old = (MemoryClaim(arguments.content),), _olds(arguments)
+            return MemoryChange(action="replace", target=target, new=new, old=old)
         case "remove":
-            return Change(action="remove", target=target, old=_olds(arguments))
+            return MemoryChange(action="remove", target=target, old=_olds(arguments))
         case "describe_person":
-            return Change(action="describe", target="person", new=_claims(arguments.claims))
+            return MemoryChange(action="describe", target="person", new=_claims(arguments.claims))
         case _:
             raise ToolFailed("That changes nothing.")
 
 
-def _claims(claims: Sequence[PersonClaim]) -> tuple[Claim, ...]:
-    return tuple(Claim(_worded(claim), claim.evidence) for claim in claims)
+def _claims(claims: Sequence[PersonClaim]) -> tuple[MemoryClaim, ...]:
+    return tuple(MemoryClaim(_worded(claim), claim.evidence) for claim in claims)
 
 
 def _worded(claim: PersonClaim) -> str:
-    """Everything a person wants to see of it is in the file, and may be edited there."""
+    """Return the claim as one line. The file shows all of it, so that the person can edit it."""
     seen = f" (seen in {', '.join(map(plain, claim.evidence))})" if claim.evidence else ""
     return f"{claim.kind}, {claim.confidence}: {claim.claim}{seen}"
 
 
-def _by(bench: Bench) -> By:
-    reviews = is_review(bench.session)
+def _by(context: ToolContext) -> By:
+    reviews = is_review(context.session)
     return By(
         author="background" if reviews else "agent",
-        turn=source_turn(bench.session) if reviews else bench.turn,
-        call=bench.call.id,
-        trust="untrusted" if "untrusted" in bench.labels else "trusted",
+        turn=source_turn(context.session) if reviews else context.turn,
+        call=context.call.id,
+        trust=_trust(context),
     )
 
 
-async def _check_evidence(bench: Bench, claims: Sequence[PersonClaim]) -> None:
-    """A turn that nobody knows shows nothing."""
+def _trust(context: ToolContext) -> Trust:
+    """Return the trust of the call. The owner's approval of this call counts; nothing asks
+    again."""
+    if context.approved:
+        return "approved"
+    return "untrusted" if "untrusted" in context.labels else "trusted"
+
+
+async def _check_evidence(context: ToolContext, claims: Sequence[PersonClaim]) -> None:
+    """Raise Rejected if a claim cites a turn that is not in the store."""
     for turn in dict.fromkeys(turn for claim in claims for turn in claim.evidence):
-        if await bench.desk.store.library.turn(TurnId(turn)) is None:
-            raise Rejected(f"evidence “{plain(turn)[:40]}” is no turn that is known")
+        if await context.host.store.library.turn(TurnId(turn)) is None:
+            raise Rejected(f"evidence “{plain(turn)[:40]}” is not a known turn")
 
 
 async def _list(memories: Memories) -> ToolResult:
@@ -187,7 +219,8 @@ async def _list(memories: Memories) -> ToolResult:
     pages = [await asyncio.to_thread(_page, memories, target) for target in targets]
     waiting = await asyncio.to_thread(memories.proposals)
     if waiting:
-        pages.append(f"{len(waiting)} proposals wait for the person (/memory proposals).")
+        count = counted(len(waiting), "proposal")
+        pages.append(f"{count} for the person to decide about (/memory proposals).")
     return ToolResult(text="\n".join(pages), labels=(PRIVATE,))
 
 
@@ -197,28 +230,28 @@ def _page(memories: Memories, target: Target) -> str:
     return "\n".join([head, *(f"- [{entry.id}] {_line(entry)}" for entry in entries)])
 
 
-def _line(entry: Entry) -> str:
+def _line(entry: MemoryEntry) -> str:
     return f"{plain(entry.text)} ({entry.author})"
 
 
-async def _told(memories: Memories, made: Version | Proposal | Same) -> ToolResult:
+async def _told(memories: Memories, made: MemoryVersion | MemoryProposal | Same) -> ToolResult:
     match made:
         case Same(entry=entry):
             return ToolResult(text=f"It is kept already, as {entry.id}.")
-        case Version():
+        case MemoryVersion():
             fill = await asyncio.to_thread(memories.fill, made.target)
             names = ", ".join(entry.id for entry in made.added) or "nothing"
             gone = ", ".join(entry.id for entry in made.removed)
             instead = f" instead of {gone}" if gone else ""
             full = f"{made.target} is {fill.percent}% full"
             return ToolResult(text=f"Version {made.number}: {names}{instead}. {full}.")
-        case Proposal():
+        case MemoryProposal():
             return ToolResult(text=await _waits(memories, made))
         case _:
             assert_never(made)
 
 
-async def _waits(memories: Memories, made: Proposal) -> str:
+async def _waits(memories: Memories, made: MemoryProposal) -> str:
     text = (
         f"Not applied: {made.why}. It waits as proposal {made.id} for the person, who decides with "
         f"/memory approve {made.id} or /memory reject {made.id}."

@@ -1,14 +1,14 @@
-"""Which entries a turn made use of: those whose telling words occur in what was said. Pure.
+"""Find the entries that a turn used, by the words that occur in it. Pure.
 
-Every entry is in every prompt, so being there means nothing; and asking a model would cost more
-than knowing is worth. Words are cheap, and honest enough to say which entries are dead weight.
+Every entry is in every prompt, so its presence proves nothing, and asking a model would cost too
+much. Matching words is cheap, and good enough to find the entries that are never used.
 """
 
 import re
 from collections.abc import Sequence
 
 from hermes.core.messages import Line
-from hermes.views.memory import Entry
+from hermes.views.memory import MemoryEntry
 
 WORD = re.compile(r"\w{4,}")
 WORDS_MIN = 2
@@ -16,8 +16,9 @@ SHARE = 0.5
 TEXT_CHARS_MAX = 50_000
 
 
-def used_in(entries: Sequence[Entry], lines: Sequence[Line]) -> tuple[str, ...]:
-    """At least half of an entry's longer words, and at least two (or all there are), were said."""
+def used_in(entries: Sequence[MemoryEntry], lines: Sequence[Line]) -> tuple[str, ...]:
+    """Return ids of entries of which at least half of the longer words occur, and at least two of
+    them (or all if there are fewer)."""
     said = _words(" ".join(line.text for line in lines if line.role != "tool")[:TEXT_CHARS_MAX])
     return tuple(entry.id for entry in entries if _is_said(_words(entry.text), said))
 

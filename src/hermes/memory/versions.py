@@ -1,47 +1,50 @@
-"""From the history and a file's bytes to the next version and the next bytes. Pure."""
+"""Compute the next version and the next file content from the history. Pure."""
 
 from collections.abc import Sequence
 
 from msgspec.structs import replace
 
 from hermes.core.errors import Rejected
-from hermes.memory.blocks import Block, blocks_of, entries_of, inserted, replaced, text_of
-from hermes.memory.ledger import Ledger
+from hermes.memory.blocks import MemoryBlock, blocks_of, entries_of, inserted, replaced, text_of
+from hermes.memory.ledger import MemoryLedger
 from hermes.memory.matching import edit_of, found
 from hermes.memory.place import NOTHING, digest_of
 from hermes.memory.rules import files
-from hermes.views.memory import By, Change, Entry, Target, Version
+from hermes.views.memory import By, MemoryChange, MemoryEntry, MemoryVersion, Target
 
 BY_HAND = "edit"
 UNDO = "undo"
-Next = tuple[Version, bytes]
+Next = tuple[MemoryVersion, bytes]
 
 
 def decoded(content: bytes) -> str:
-    """Bytes that are no UTF-8 survive as they are."""
+    """Return the bytes as text; bytes that are not valid UTF-8 round-trip unchanged."""
     return content.decode("utf-8", "surrogateescape")
 
 
-def encoded(blocks: Sequence[Block]) -> bytes:
+def encoded(blocks: Sequence[MemoryBlock]) -> bytes:
     return text_of(blocks).encode("utf-8", "surrogateescape")
 
 
-def by_hand(ledger: Ledger, target: Target, content: bytes, now: float) -> Version:
-    """What a person did to the file. An entry that is much like one that is gone supersedes it."""
+def by_hand(ledger: MemoryLedger, target: Target, content: bytes, now: float) -> MemoryVersion:
+    """Return the version that records a person's edit of the file. A new entry supersedes the
+    removed entry that it resembles most."""
     texts = entries_of(blocks_of(decoded(content)))
     edit = edit_of(ledger.entries(target), texts)
     ids = iter(ledger.next_ids(edit.order.count(None)))
     order: list[str] = []
-    added: list[Entry] = []
+    added: list[MemoryEntry] = []
     for text, stayed, before in zip(texts, edit.order, edit.before, strict=True):
         if stayed is None:
             older = (before.id,) if before is not None else ()
             id_ = next(ids)
-            added.append(Entry(id=id_, target=target, text=text, created=now, supersedes=older))
+            added.append(
+                MemoryEntry(id=id_, target=target, text=text, created=now, supersedes=older)
+            )
             order.append(id_)
         else:
             order.append(stayed.id)
-    return Version(
+    return MemoryVersion(
         number=ledger.next_number,
         at=now,
         target=target,
@@ -55,8 +58,9 @@ def by_hand(ledger: Ledger, target: Target, content: bytes, now: float) -> Versi
     )
 
 
-def superseded(ledger: Ledger, change: Change) -> tuple[Entry, ...]:
-    """The entries that a change means. Raises Rejected."""
+def superseded(ledger: MemoryLedger, change: MemoryChange) -> tuple[MemoryEntry, ...]:
+    """Return the entries that a change replaces. Raise Rejected if a name matches none or
+    several."""
     entries = ledger.entries(change.target)
     if change.action == "describe":
         return tuple(entry for entry in entries if entry.author != "person")
@@ -65,12 +69,18 @@ def superseded(ledger: Ledger, change: Change) -> tuple[Entry, ...]:
 
 
 def changed(
-    ledger: Ledger, content: bytes, change: Change, by: By, *, now: float, proposal: str = ""
+    ledger: MemoryLedger,
+    content: bytes,
+    change: MemoryChange,
+    by: By,
+    *,
+    now: float,
+    proposal: str = "",
 ) -> Next:
     target, old = change.target, superseded(ledger, change)
     order, ids = ledger.order[target], ledger.next_ids(len(change.new))
     new = tuple(
-        Entry(
+        MemoryEntry(
             id=id_,
             target=target,
             text=claim.text,
@@ -88,7 +98,7 @@ def changed(
     blocks = replaced(before, places, [entry.text for entry in new])
     kept = [id_ for id_ in order if all(id_ != entry.id for entry in old)]
     at = places[0] if places else len(kept)
-    version = Version(
+    version = MemoryVersion(
         number=ledger.next_number,
         at=now,
         target=target,
@@ -105,15 +115,21 @@ def changed(
 
 
 def undone(
-    ledger: Ledger, content: bytes, version: Version, *, by: By, now: float, before: bytes | None
+    ledger: MemoryLedger,
+    content: bytes,
+    version: MemoryVersion,
+    *,
+    by: By,
+    now: float,
+    before: bytes | None,
 ) -> Next:
-    """`before` are the bytes to go back to, when nothing has changed in that file since; else only
-    the entries go back. Raises Rejected when they cannot."""
+    """Return the version that undoes `version`. If the file has not changed since, restore the
+    bytes of `before`; otherwise restore the entries only. Raise Rejected if they changed later."""
     order = ledger.order_before(version.number)
     if before is None:
         blocks, order = _entries_back(ledger, content, version, order)
         before = encoded(blocks)
-    made = Version(
+    made = MemoryVersion(
         number=ledger.next_number,
         at=now,
         target=version.target,
@@ -130,8 +146,8 @@ def undone(
 
 
 def _entries_back(
-    ledger: Ledger, content: bytes, version: Version, before: Sequence[str]
-) -> tuple[list[Block], tuple[str, ...]]:
+    ledger: MemoryLedger, content: bytes, version: MemoryVersion, before: Sequence[str]
+) -> tuple[list[MemoryBlock], tuple[str, ...]]:
     order = list(ledger.order[version.target])
     if not version.added and not version.removed:
         raise Rejected(f"version {version.number} changed no entry, and the file has changed since")
@@ -154,13 +170,14 @@ def _entries_back(
     return made, tuple(order)
 
 
-def _ended_by(ledger: Ledger, id_: str) -> int:
+def _ended_by(ledger: MemoryLedger, id_: str) -> int:
     ends = [v.number for v in ledger.versions if any(entry.id == id_ for entry in v.removed)]
     return ends[-1] if ends else 0
 
 
-def _checked(ledger: Ledger, version: Version, content: bytes) -> Next:
-    """The file must say what the history will say. Raises Rejected."""
+def _checked(ledger: MemoryLedger, version: MemoryVersion, content: bytes) -> Next:
+    """Return the version with its content. Raise Rejected if the content does not parse back into
+    the version's entries."""
     known = {**ledger.known, **{entry.id: entry for entry in version.added}}
     meant = tuple(known[id_].text for id_ in version.order)
     if entries_of(blocks_of(decoded(content))) != meant:

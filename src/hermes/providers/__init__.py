@@ -1,1 +1,1 @@
-"""Models behind two wire protocols, a catalogue of those who speak them, and a scripted one."""
+"""Model providers: two wire protocols, a catalogue of servers, and a scripted provider."""

@@ -1,4 +1,4 @@
-"""How Anthropic's protocol of messages is spoken: its two pure halves, and where to."""
+"""Anthropic's Messages protocol: its two pure halves, and its path."""
 
 from typing import Final
 

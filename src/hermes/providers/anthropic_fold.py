@@ -1,6 +1,6 @@
-"""The events of an Anthropic message, folded into one answer. Pure.
+"""Fold the events of an Anthropic message into one answer. Pure.
 
-No `message_stop`, no answer: a stream that was cut is an error, however much of it came.
+Without `message_stop` there is no answer: a truncated stream is an error, however much of it came.
 """
 
 from collections.abc import Sequence
@@ -13,19 +13,21 @@ from hermes.core.errors import ContextOverflow, ProviderFailed, ProviderGarbled
 from hermes.core.messages import Thought, Usage
 from hermes.core.ports import Answer, RawCall
 from hermes.core.signals import Glimpse, TextDelta, ThoughtDelta
+from hermes.providers.endpoint import EndpointLabel
 from hermes.providers.failures import complained
 from hermes.providers.folding import (
     CALLS_MAX,
     Count,
     Finish,
+    Length,
     count,
     cut_off,
     foreign,
     raw_calls,
     wordless,
 )
+from hermes.providers.pairs import PairJoiner, decoded, joined
 from hermes.providers.sse import ServerEvent
-from hermes.providers.whom import Whom
 
 BLOCKS_MAX: Final = 4 * CALLS_MAX
 
@@ -85,14 +87,15 @@ class _Whole(_Message):
 
 
 class _Grown:
-    """A block in the making."""
+    """A content block that is still growing."""
 
     def __init__(self, start: _Block) -> None:
         self.kind = start.type
         self.name = start.name or ""
         self.data = start.data or ""
-        self.text = [start.text or ""]
-        self.thinking = [start.thinking or ""]
+        self.text: list[str] = []
+        self.thinking: list[str] = []
+        self.says, self.thinks = PairJoiner(), PairJoiner()
         self.signature = [start.signature or ""]
         given = bytes(start.input)
         self.given = "" if given in (b"", b"null", b"{}") else given.decode()
@@ -104,19 +107,20 @@ _wholes = msgspec.json.Decoder(_Whole)
 
 
 class AnthropicFold:
-    """Feed it events in order, then ask for the answer."""
+    """Take the events in order, then return the answer."""
 
-    def __init__(self, whom: Whom) -> None:
+    def __init__(self, whom: EndpointLabel) -> None:
         self.started = False
         self.finished = False
         self._whom = whom
         self._blocks: dict[int, _Grown] = {}
         self._reason: str | None = None
         self._usage = _Usage()
+        self._length = Length()
 
     def take(self, event: ServerEvent) -> Sequence[Glimpse]:
         try:
-            read = _events.decode(event.data)
+            read = decoded(_events, event.data)
         except (ValueError, RecursionError) as broken:
             raise foreign(self._whom, event.data) from broken
         match read.type or event.name:
@@ -139,7 +143,7 @@ class AnthropicFold:
 
     def whole(self, body: bytes) -> Sequence[Glimpse]:
         try:
-            message = _wholes.decode(body)
+            message = decoded(_wholes, body)
         except (ValueError, RecursionError) as broken:
             raise foreign(self._whom, body) from broken
         if message.error:
@@ -155,14 +159,17 @@ class AnthropicFold:
         return glimpses
 
     def answer(self, model: str) -> Answer:
-        """All of it. Raises when the server did not say that this is all, or said nothing."""
+        """Return the complete answer. Raise when the server did not finish it, or sent nothing."""
         if not self.finished or self._reason is None:
             raise cut_off(self._whom)
-        finish = _FINISH.get(self._reason, "stop")
         blocks = [block for _, block in sorted(self._blocks.items())]
-        text = "".join(piece for block in blocks if block.kind == "text" for piece in block.text)
         uses = [block for block in blocks if block.kind == "tool_use"]
-        written = [RawCall(use.name, "".join(use.json) or use.given) for use in uses]
+        finish = self._length.finish(_FINISH.get(self._reason, "stop"), uses)
+        for block in blocks:
+            block.text.append(block.says.end())
+            block.thinking.append(block.thinks.end())
+        text = "".join(piece for block in blocks if block.kind == "text" for piece in block.text)
+        written = [RawCall(use.name, joined("".join(use.json) or use.given)) for use in uses]
         calls = raw_calls(self._whom, written, finish)
         if calls and finish == "stop":
             finish = "calls"
@@ -171,7 +178,7 @@ class AnthropicFold:
         if not text.strip() and not calls:
             raise self._wordless(finish)
         return Answer(
-            text=text,
+            text=self._length.bounded(text),
             calls=calls,
             thoughts=_thoughts(blocks),
             usage=self._total(),
@@ -188,29 +195,32 @@ class AnthropicFold:
     def _open(self, index: int, block: _Block) -> list[Glimpse]:
         if len(self._blocks) >= BLOCKS_MAX:
             raise ProviderGarbled(f"{self._whom.name} sent more than {BLOCKS_MAX} blocks.")
-        self._blocks[index] = _Grown(block)
+        self._blocks[index] = grown = _Grown(block)
         self.started = self.started or block.type == "tool_use"
-        return self._shown(block.text, block.thinking)
+        return self._glimpses(grown, block.text, block.thinking)
 
     def _grow(self, block: _Grown, delta: _Delta) -> list[Glimpse]:
         self.started = True
-        block.text.append(delta.text or "")
-        block.thinking.append(delta.thinking or "")
         block.signature.append(delta.signature or "")
         block.json.append(delta.partial_json or "")
-        return self._shown(delta.text, delta.thinking)
+        self._length.add(delta.partial_json)
+        return self._glimpses(block, delta.text, delta.thinking)
 
-    def _shown(self, text: str | None, thinking: str | None) -> list[Glimpse]:
+    def _glimpses(self, block: _Grown, text: str | None, thinking: str | None) -> list[Glimpse]:
         glimpses: list[Glimpse] = []
-        if thinking:
-            glimpses.append(ThoughtDelta(thinking))
-        if text:
-            glimpses.append(TextDelta(text))
+        if thought := block.thinks.feed(thinking or ""):
+            block.thinking.append(thought)
+            glimpses.append(ThoughtDelta(thought))
+        if said := block.says.feed(text or ""):
+            block.text.append(said)
+            glimpses.append(TextDelta(said))
         self.started = self.started or bool(glimpses)
+        if self._length.add(text, thinking):
+            self._reason, self.finished = self._reason or "max_tokens", True
         return glimpses
 
     def _count(self, usage: _Usage | None) -> None:
-        """Later counts replace earlier ones; those that are left out stay."""
+        """Update the token counts. Later counts replace earlier ones; missing ones stay."""
         if usage is None:
             return
         known = self._usage

@@ -1,4 +1,4 @@
-"""A request as the bytes of an Anthropic message. Pure."""
+"""Encode a request for Anthropic's Messages API. Pure."""
 
 from collections.abc import Sequence
 from typing import Final
@@ -7,7 +7,7 @@ import msgspec
 from msgspec import Raw, Struct
 
 from hermes.core.messages import Line, Outcome, Thought
-from hermes.core.ports import Request, ToolSpec
+from hermes.core.ports import ModelRequest, ToolSpec
 from hermes.providers.pieces import NO_OUTPUT, Gallery, Image, Quirks, safe_name
 
 OUTPUT_TOKENS_DEFAULT: Final = 32_000  # the protocol wants a number; current models allow this
@@ -22,8 +22,9 @@ class _Kind(Struct):
     type: str
 
 
-def render(request: Request, *, model: str, writer: str, quirks: Quirks) -> bytes:
-    """The body. `writer` is our provider:model; what another one thought is not passed on."""
+def render(request: ModelRequest, *, model: str, writer: str, quirks: Quirks) -> bytes:
+    """Return the body. `writer` is our provider:model; reasoning of another one is not passed
+    on."""
     messages = _messages(request, writer)
     system: list[Json] = [{"type": "text", "text": request.system}] if request.system else []
     tools = [_tool(tool) for tool in request.tools]
@@ -42,8 +43,9 @@ def render(request: Request, *, model: str, writer: str, quirks: Quirks) -> byte
     return msgspec.json.encode({**body, **quirks.body})
 
 
-def _messages(request: Request, writer: str) -> list[tuple[str, list[Block]]]:
-    """Results and what a person says are one role here, and one message when they meet."""
+def _messages(request: ModelRequest, writer: str) -> list[tuple[str, list[Block]]]:
+    """Return the messages. Results and a person's text share one role here, and are merged when
+    adjacent."""
     gallery = Gallery(request.lines, request.blobs)
     messages: list[tuple[str, list[Block]]] = []
     for line in request.lines:
@@ -89,7 +91,7 @@ def _assistant(line: Line, writer: str) -> list[Block]:
 
 
 def _thoughts(thoughts: Sequence[Thought]) -> list[Block]:
-    """Byte for byte as they came: they are signed."""
+    """Return the reasoning blocks byte for byte, because they are signed."""
     return [Raw(thought.opaque.encode()) for thought in thoughts if _is_block(thought.opaque)]
 
 
@@ -126,6 +128,6 @@ def _tool(tool: ToolSpec) -> Json:
 
 
 def _mark(blocks: list[Json] | list[Block]) -> None:
-    """A cache mark on the last block: what is up to there need not be read again."""
+    """Set a cache mark on the last block, so that the server caches everything up to it."""
     if blocks and isinstance(last := blocks[-1], dict):
         last["cache_control"] = _MARK

@@ -1,21 +1,30 @@
-"""A plan to a provider that can be asked. The only file that knows them all.
+"""Build a provider from a plan. The only file that knows all of them.
 
-What a plan does not need is not loaded.
+Only the modules that a plan needs are loaded.
 """
 
 from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import Final
+from typing import TYPE_CHECKING, Final
 
 import msgspec
 from msgspec import Struct
 
 from hermes.core.errors import ProviderGarbled
-from hermes.providers.chain import Chain, Link
-from hermes.providers.plan import Plan, endpoint_of, entry_of, planned
+from hermes.lazy import LazyModule
+from hermes.providers.chain import ChainLink, ProviderChain
+from hermes.providers.plan import RequestPlan, endpoint_of, entry_of, planned
 from hermes.providers.served import Served, Speech
-from hermes.providers.settings import ModelSettings, Patience
+from hermes.providers.settings import ProviderSettings, RetryLimits
 from hermes.providers.wire import Wire
+
+if TYPE_CHECKING:
+    from hermes.providers import anthropic, local, openai, scripted
+else:
+    anthropic = LazyModule("hermes.providers.anthropic")
+    local = LazyModule("hermes.providers.local")
+    openai = LazyModule("hermes.providers.openai")
+    scripted = LazyModule("hermes.providers.scripted")
 
 MODELS_MAX: Final = 5_000
 
@@ -39,25 +48,27 @@ class _Models(Struct):
     data: list[_Model]
 
 
-def build(settings: ModelSettings, env: Mapping[str, str]) -> Chain:
-    """The provider with its retries and fallbacks. Raises Misconfigured, naming key and fix."""
+def build(settings: ProviderSettings, env: Mapping[str, str]) -> ProviderChain:
+    """Return the provider with its retries and fallbacks. Raise Misconfigured, naming key and
+    fix."""
     return chain(planned(settings, env), settings.patience)
 
 
-def chain(plans: Sequence[Plan], patience: Patience) -> Chain:
-    """Raises Misconfigured for a model of this machine that is not there."""
-    return Chain([_link(plan) for plan in plans], patience)
+def chain(plans: Sequence[RequestPlan], patience: RetryLimits) -> ProviderChain:
+    """Return the chain for these plans. Raise Misconfigured for a local model that is not
+    installed."""
+    return ProviderChain([_link(plan) for plan in plans], patience)
 
 
-async def list_models(settings: ModelSettings, env: Mapping[str, str]) -> tuple[ModelListing, ...]:
-    """What the provider offers, by its own list; `settings.name` may be empty."""
+async def list_models(
+    settings: ProviderSettings, env: Mapping[str, str]
+) -> tuple[ModelListing, ...]:
+    """Return the provider's own list of models; `settings.name` may be empty."""
     entry = entry_of(settings, "model")
     if entry.protocol == "scripted":
         return (ModelListing(id="demo"),)
     if entry.protocol == "local":
-        from hermes.providers.local import CONTEXT_TOKENS, MODEL
-
-        return (ModelListing(id=MODEL, context_length=CONTEXT_TOKENS),)
+        return (ModelListing(id=local.MODEL, context_length=local.CONTEXT_TOKENS),)
     wire = Wire(endpoint_of(settings, entry, env, "model"))
     paged = entry.protocol == "anthropic"  # that one gives twenty unless it is asked for more
     try:
@@ -67,7 +78,7 @@ async def list_models(settings: ModelSettings, env: Mapping[str, str]) -> tuple[
     try:
         found = msgspec.json.decode(body, type=_Models | list[_Model])
     except (ValueError, RecursionError) as broken:
-        raise ProviderGarbled(f"{entry.title} sent a list of models that is none.") from broken
+        raise ProviderGarbled(f"{entry.title} sent an invalid list of models.") from broken
     models = found.data if isinstance(found, _Models) else found
     return tuple(
         ModelListing(
@@ -81,7 +92,7 @@ async def list_models(settings: ModelSettings, env: Mapping[str, str]) -> tuple[
     )
 
 
-def _link(plan: Plan) -> Link:
+def _link(plan: RequestPlan) -> ChainLink:
     settings = plan.settings
     if plan.endpoint is None and plan.entry.protocol == "local":
         return _local(settings, plan.at)
@@ -92,24 +103,16 @@ def _link(plan: Plan) -> Link:
 
 def _speech(protocol: str) -> Speech:
     if protocol == "anthropic":
-        from hermes.providers.anthropic import ANTHROPIC_MESSAGES
-
-        return ANTHROPIC_MESSAGES
-    from hermes.providers.openai import OPENAI_CHAT
-
-    return OPENAI_CHAT
+        return anthropic.ANTHROPIC_MESSAGES
+    return openai.OPENAI_CHAT
 
 
-def _local(settings: ModelSettings, at: str) -> Link:
-    from hermes.providers.local import Local, needed_weights
-
-    return Local(needed_weights(at), timeouts=settings.timeouts)
+def _local(settings: ProviderSettings, at: str) -> ChainLink:
+    return local.Local(local.needed_weights(at), timeouts=settings.timeouts)
 
 
-def _scripted(settings: ModelSettings, at: str) -> Link:
-    from hermes.providers.scripted import DEMO, Scripted, load_script
-
+def _scripted(settings: ProviderSettings, at: str) -> ChainLink:
     if settings.name in ("", "demo"):
-        return Scripted(DEMO.answer, name="scripted:demo")
-    script = load_script(Path(settings.name), at=f"{at}.name")
-    return Scripted(script.answer, name=f"scripted:{Path(settings.name).name}")
+        return scripted.Scripted(scripted.DEMO.answer, name="scripted:demo")
+    script = scripted.load_script(Path(settings.name), at=f"{at}.name")
+    return scripted.Scripted(script.answer, name=f"scripted:{Path(settings.name).name}")

@@ -1,4 +1,4 @@
-"""Who serves models, as data: where, under which key, and how each differs from its protocol."""
+"""The known model servers, as data: URL, key, and how each differs from its protocol."""
 
 from collections.abc import Mapping
 from typing import Final, Literal
@@ -7,14 +7,15 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from hermes.providers.pieces import Quirks
-from hermes.providers.settings import ModelSettings
-from hermes.views.rare import likely
+from hermes.providers.settings import ProviderSettings
+from hermes.views.similar import likely
 
 _BLANK_SIGNATURE: Final = '{"google":{"thought_signature":"skip_thought_signature_validator"}}'
 
 
-class Entry(Struct, frozen=True, kw_only=True):
-    """One provider. `local` means that it needs no key; `for_models` is read by prefix."""
+class CatalogueEntry(Struct, frozen=True, kw_only=True):
+    """One provider. `local` means that it needs no key; `for_models` is matched by prefix.
+    `context_tokens` is the context window of its only model, where it has but one."""
 
     title: str
     protocol: Literal["openai", "anthropic", "scripted", "local"] = "openai"
@@ -25,6 +26,7 @@ class Entry(Struct, frozen=True, kw_only=True):
     aliases: tuple[str, ...] = ()
     quirks: Quirks = Quirks()
     for_models: tuple[tuple[str, Quirks], ...] = ()
+    context_tokens: int = 0
 
     def quirks_of(self, model: str) -> Quirks:
         for prefix, quirks in self.for_models:
@@ -43,8 +45,8 @@ _READS_ITS_REASONING: Final = Quirks(reasoning_field="reasoning_content", reason
 _CLAUDE: Final = Quirks(cache_marks=True)
 _GEMINI: Final = Quirks(call_extras=True, call_extra_blank=_BLANK_SIGNATURE)
 
-ENTRIES: Final[Mapping[str, Entry]] = {
-    "openrouter": Entry(
+ENTRIES: Final[Mapping[str, CatalogueEntry]] = {
+    "openrouter": CatalogueEntry(
         title="OpenRouter",
         base_url="https://openrouter.ai/api/v1",
         keys=("OPENROUTER_API_KEY",),
@@ -55,14 +57,14 @@ ENTRIES: Final[Mapping[str, Entry]] = {
             ("mistralai/", replace(_ROUTER, call_ids="nine")),
         ),
     ),
-    "openai": Entry(
+    "openai": CatalogueEntry(
         title="OpenAI",
         base_url="https://api.openai.com/v1",
         keys=("OPENAI_API_KEY",),
         docs="https://platform.openai.com/api-keys",
         quirks=Quirks(output_key="max_completion_tokens"),
     ),
-    "anthropic": Entry(
+    "anthropic": CatalogueEntry(
         title="Anthropic",
         protocol="anthropic",
         base_url="https://api.anthropic.com/v1",
@@ -71,7 +73,7 @@ ENTRIES: Final[Mapping[str, Entry]] = {
         aliases=("claude",),
         quirks=_CLAUDE,
     ),
-    "nous": Entry(
+    "nous": CatalogueEntry(
         title="Nous Portal",
         base_url="https://inference-api.nousresearch.com/v1",
         keys=("NOUS_API_KEY", "NOUSRESEARCH_API_KEY"),
@@ -80,14 +82,14 @@ ENTRIES: Final[Mapping[str, Entry]] = {
         quirks=replace(_ROUTER, headers={}),
         for_models=(("anthropic/", replace(_ROUTER, headers={}, cache_marks=True)),),
     ),
-    "nvidia": Entry(
+    "nvidia": CatalogueEntry(
         title="NVIDIA NIM",
         base_url="https://integrate.api.nvidia.com/v1",
         keys=("NVIDIA_API_KEY", "NIM_API_KEY"),
         docs="https://build.nvidia.com",
         aliases=("nim", "nvidia-nim"),
     ),
-    "zai": Entry(
+    "zai": CatalogueEntry(
         title="z.ai",
         base_url="https://api.z.ai/api/paas/v4",
         keys=("ZAI_API_KEY", "GLM_API_KEY", "Z_AI_API_KEY"),
@@ -95,7 +97,7 @@ ENTRIES: Final[Mapping[str, Entry]] = {
         aliases=("z.ai", "z-ai", "glm", "zhipu"),
         quirks=Quirks(reasoning_field="reasoning_content"),
     ),
-    "kimi": Entry(
+    "kimi": CatalogueEntry(
         title="Kimi (Moonshot AI)",
         base_url="https://api.moonshot.ai/v1",
         keys=("KIMI_API_KEY", "MOONSHOT_API_KEY"),
@@ -103,7 +105,7 @@ ENTRIES: Final[Mapping[str, Entry]] = {
         aliases=("moonshot", "moonshotai"),
         quirks=_READS_ITS_REASONING,
     ),
-    "minimax": Entry(
+    "minimax": CatalogueEntry(
         title="MiniMax",
         protocol="anthropic",
         base_url="https://api.minimax.io/anthropic/v1",
@@ -111,7 +113,7 @@ ENTRIES: Final[Mapping[str, Entry]] = {
         docs="https://platform.minimax.io",
         quirks=_CLAUDE,
     ),
-    "xiaomi": Entry(
+    "xiaomi": CatalogueEntry(
         title="Xiaomi MiMo",
         base_url="https://api.xiaomimimo.com/v1",
         keys=("XIAOMI_API_KEY", "MIMO_API_KEY"),
@@ -119,42 +121,42 @@ ENTRIES: Final[Mapping[str, Entry]] = {
         aliases=("mimo", "xiaomi-mimo"),
         quirks=replace(_READS_ITS_REASONING, output_key="max_completion_tokens"),
     ),
-    "huggingface": Entry(
+    "huggingface": CatalogueEntry(
         title="Hugging Face",
         base_url="https://router.huggingface.co/v1",
         keys=("HF_TOKEN", "HUGGINGFACE_API_KEY"),
         docs="https://huggingface.co/settings/tokens",
         aliases=("hf", "hugging-face"),
     ),
-    "groq": Entry(
+    "groq": CatalogueEntry(
         title="Groq",
         base_url="https://api.groq.com/openai/v1",
         keys=("GROQ_API_KEY",),
         docs="https://console.groq.com/keys",
         quirks=Quirks(output_key="max_completion_tokens"),
     ),
-    "together": Entry(
+    "together": CatalogueEntry(
         title="Together",
         base_url="https://api.together.xyz/v1",
         keys=("TOGETHER_API_KEY",),
         docs="https://api.together.ai/settings/api-keys",
         aliases=("togetherai", "together-ai"),
     ),
-    "deepseek": Entry(
+    "deepseek": CatalogueEntry(
         title="DeepSeek",
         base_url="https://api.deepseek.com/v1",
         keys=("DEEPSEEK_API_KEY",),
         docs="https://platform.deepseek.com/api_keys",
         quirks=_READS_ITS_REASONING,
     ),
-    "mistral": Entry(
+    "mistral": CatalogueEntry(
         title="Mistral",
         base_url="https://api.mistral.ai/v1",
         keys=("MISTRAL_API_KEY",),
         docs="https://console.mistral.ai/api-keys",
         quirks=Quirks(call_ids="nine", usage_option=False),
     ),
-    "google": Entry(
+    "google": CatalogueEntry(
         title="Google",
         base_url="https://generativelanguage.googleapis.com/v1beta/openai",
         keys=("GEMINI_API_KEY", "GOOGLE_API_KEY"),
@@ -163,7 +165,7 @@ ENTRIES: Final[Mapping[str, Entry]] = {
         quirks=_GEMINI,
         for_models=(("gemini-2", replace(_GEMINI, call_extra_blank="")),),
     ),
-    "xai": Entry(
+    "xai": CatalogueEntry(
         title="xAI",
         base_url="https://api.x.ai/v1",
         keys=("XAI_API_KEY",),
@@ -171,14 +173,14 @@ ENTRIES: Final[Mapping[str, Entry]] = {
         aliases=("x.ai", "grok"),
         quirks=Quirks(output_key="max_completion_tokens"),
     ),
-    "ollama": Entry(
+    "ollama": CatalogueEntry(
         title="Ollama",
         base_url="http://127.0.0.1:11434/v1",
         keys=("OLLAMA_API_KEY",),
         local=True,
         docs="https://ollama.com/download",
     ),
-    "lmstudio": Entry(
+    "lmstudio": CatalogueEntry(
         title="LM Studio",
         base_url="http://127.0.0.1:1234/v1",
         keys=("LM_API_KEY",),
@@ -186,20 +188,20 @@ ENTRIES: Final[Mapping[str, Entry]] = {
         docs="https://lmstudio.ai",
         aliases=("lm-studio",),
     ),
-    "vllm": Entry(
+    "vllm": CatalogueEntry(
         title="vLLM",
         base_url="http://127.0.0.1:8000/v1",
         keys=("VLLM_API_KEY",),
         local=True,
         docs="https://docs.vllm.ai",
     ),
-    "custom": Entry(
+    "custom": CatalogueEntry(
         title="Any OpenAI-compatible server",
         keys=("CUSTOM_API_KEY",),
         local=True,
         aliases=("openai-compatible",),
     ),
-    "custom-anthropic": Entry(
+    "custom-anthropic": CatalogueEntry(
         title="Any Anthropic-compatible server",
         protocol="anthropic",
         keys=("CUSTOM_API_KEY",),
@@ -207,13 +209,14 @@ ENTRIES: Final[Mapping[str, Entry]] = {
         aliases=("anthropic-compatible",),
         quirks=_CLAUDE,
     ),
-    "local": Entry(
+    "local": CatalogueEntry(
         title="A small model that runs on this computer",
         protocol="local",
         local=True,
         aliases=("builtin", "built-in", "embedded"),
+        context_tokens=4_096,
     ),
-    "scripted": Entry(
+    "scripted": CatalogueEntry(
         title="Scripted answers, for tests and demos",
         protocol="scripted",
         local=True,
@@ -228,19 +231,19 @@ _NAMES: Final[Mapping[str, str]] = {
 
 
 def canonical(provider: str) -> str | None:
-    """The name in the catalogue for what a person wrote; None when there is none."""
+    """Return the catalogue's name for what a person wrote; None when there is none."""
     return _NAMES.get(provider.strip().lower().replace("_", "-").replace(" ", "-"))
 
 
 def closest(provider: str) -> list[str]:
-    """Names that a person may have meant."""
+    """Return similar names, for a typo."""
     found = likely(provider.strip().lower(), _NAMES, most=3)
     return list(dict.fromkeys(_NAMES[name] for name in found))
 
 
-def chosen(text: str, current: ModelSettings) -> ModelSettings:
-    """`provider:model`, or a model of the provider that is in use. Nothing else is taken over
-    from another provider: its URL and key would not fit."""
+def chosen(text: str, current: ProviderSettings) -> ProviderSettings:
+    """Parse `provider:model`, or a model of the current provider. URL and key of another provider
+    are not taken over, because they would not fit."""
     provider, colon, model = text.strip().partition(":")
     name = canonical(provider)
     if colon and name is not None and name != canonical(current.provider):

@@ -1,4 +1,4 @@
-"""Ask again, then ask another: retries with backoff, and a list of fallbacks."""
+"""Retry with backoff, then fall back to the next provider."""
 
 import asyncio
 import os
@@ -13,36 +13,37 @@ from hermes.core.errors import (
     ProviderRefused,
     ProviderTransient,
 )
-from hermes.core.ports import Answer, Request
+from hermes.core.ports import Answer, ModelRequest
 from hermes.core.signals import Retrying, Watch
-from hermes.providers.settings import Patience
+from hermes.providers.settings import RetryLimits
 
 DOUBLINGS_MAX = 16  # beyond this a wait has long been cut to its maximum
 
 
-class Link(Protocol):
+class ChainLink(Protocol):
     """One provider of a chain."""
 
     @property
     def name(self) -> str: ...
 
-    async def ask(self, request: Request, watch: Watch) -> Answer: ...
+    async def ask(self, request: ModelRequest, watch: Watch) -> Answer: ...
 
     async def aclose(self) -> None: ...
 
 
 def _chance() -> float:
-    """From 0 to 1, which is never reached."""
+    """Return a random number from 0 (inclusive) to 1 (exclusive)."""
     return int.from_bytes(os.urandom(6), "big") / 2**48
 
 
-class Chain:
-    """A provider made of providers. It has the name of the first; an Answer says who gave it."""
+class ProviderChain:
+    """A provider made of providers. It has the name of the first; an Answer says which one gave
+    it."""
 
     def __init__(
         self,
-        links: Sequence[Link],
-        patience: Patience,
+        links: Sequence[ChainLink],
+        patience: RetryLimits,
         *,
         sleep: Callable[[float], Awaitable[None]] = asyncio.sleep,
         draw: Callable[[], float] = _chance,
@@ -58,7 +59,7 @@ class Chain:
     def name(self) -> str:
         return self._links[0].name
 
-    async def ask(self, request: Request, watch: Watch) -> Answer:
+    async def ask(self, request: ModelRequest, watch: Watch) -> Answer:
         until = self._clock() + self._patience.total_s
         failures: list[ProviderFailed] = []
         for link in self._links:
@@ -86,7 +87,7 @@ class Chain:
             await link.aclose()
 
     def _delay(self, failed: ProviderTransient, attempt: int, until: float) -> float | None:
-        """How long to wait before the same provider is asked again; None when it is not."""
+        """Return how long to wait before the same provider is retried; None to stop retrying it."""
         patience = self._patience
         if attempt + 1 >= patience.attempts_max:
             return None
@@ -99,7 +100,7 @@ class Chain:
 
 
 def _summed_up(failures: Sequence[ProviderFailed]) -> ProviderFailed:
-    """The last error, with a text that lists all that was tried."""
+    """Return the last error, with a text that lists all attempts."""
     last = failures[-1]
     if len(failures) == 1:
         return last

@@ -1,4 +1,4 @@
-"""What a server said when it did not answer, as an error of ours. Pure.
+"""Translate a server's error response into an error of ours. Pure.
 
 Every text is one line that a person can act on, and none contains the key.
 """
@@ -17,16 +17,16 @@ from hermes.core.errors import (
     ProviderFailed,
     ProviderRefused,
 )
-from hermes.providers.whom import MESSAGE_CHARS_MAX, Whom
-from hermes.views.expressions import Expression
-from hermes.views.rare import moment_of
+from hermes.lazy import LazyPattern
+from hermes.providers.endpoint import MESSAGE_CHARS_MAX, EndpointLabel
+from hermes.views.http_dates import parse_http_date
 
 DEPTH_MAX: Final = 6
 
 _OVERFLOW_CODES: Final = frozenset(
     {"context_length_exceeded", "exceed_context_size_error", "model_context_window_exceeded"}
 )
-_OVERFLOW: Final = Expression(
+_OVERFLOW: Final = LazyPattern(
     "|".join(
         (
             "context[ _]length",
@@ -48,12 +48,12 @@ _OVERFLOW: Final = Expression(
     ),
     re.IGNORECASE,
 )
-_NO_CREDIT: Final = Expression(
+_NO_CREDIT: Final = LazyPattern(
     "insufficient[_ ](quota|balance|credit|funds)|credit balance|exceeded_current_quota"
     "|billing_(error|hard_limit)|out of credit",
     re.IGNORECASE,
 )
-_BAD_KEY: Final = Expression(r"\bapi[ _-]?key\b|invalid_authentication", re.IGNORECASE)
+_BAD_KEY: Final = LazyPattern(r"\bapi[ _-]?key\b|invalid_authentication", re.IGNORECASE)
 _ASKED_DELAY: Final = re.compile(rb'"retryDelay"\s*:\s*"(\d{1,9}(?:\.\d{1,9})?)s"')
 
 _STATUS_OF: Final[Mapping[str, int]] = {
@@ -77,7 +77,7 @@ _STATUS_OF: Final[Mapping[str, int]] = {
 
 
 class Complaint(Struct, frozen=True, kw_only=True):
-    """The server's own words, found in whatever shape it gave them."""
+    """The server's own message, extracted from whatever format it used."""
 
     message: str = ""
     kinds: tuple[str, ...] = ()  # its error type and code
@@ -85,9 +85,10 @@ class Complaint(Struct, frozen=True, kw_only=True):
 
 
 def failure(
-    whom: Whom, status: int, headers: Mapping[str, str], body: bytes, *, now: float
+    whom: EndpointLabel, status: int, headers: Mapping[str, str], body: bytes, *, now: float
 ) -> ProviderFailed:
-    """The error for an HTTP status. `now` is the wall clock, for a Retry-After that is a date."""
+    """Return the error for an HTTP status. `now` is the wall clock, for a Retry-After that is a
+    date."""
     if 300 <= status < 400:
         target = whom.line(headers.get("location", "elsewhere"))
         return ProviderRefused(
@@ -98,14 +99,16 @@ def failure(
 
 
 def classified(
-    whom: Whom, status: int, said: Complaint, *, delay_s: float | None = None
+    whom: EndpointLabel, status: int, said: Complaint, *, delay_s: float | None = None
 ) -> ProviderFailed:
-    """The error for what was said, by status first and well-known words second."""
+    """Return the error for a message: by status first, by well-known words second."""
     words = " ".join((*said.kinds, said.message))
     text = whom.line(said.message or "no reason given").rstrip(".")
     start = f"{whom.name} answered {status}: {text}."
     if _is_overflow(status, said):
-        return ContextOverflow(f"{start} The conversation is longer than the model reads.")
+        return ContextOverflow(
+            f"{start} The conversation is longer than the model's context window."
+        )
     if status == 402 or (status in (400, 403, 429) and _NO_CREDIT.search(words)):
         return ProviderDenied(f"{start} The account is out of credit; top it up at the provider.")
     if status in (401, 403) or (status == 400 and _BAD_KEY.search(words)):
@@ -113,29 +116,30 @@ def classified(
     if status == 404:
         return ProviderRefused(f"{start} Check model.name and model.base_url ({whom.url}).")
     if status in (408, 409, 425, 429) or (status >= 500 and status not in (501, 505)):
-        what = "It is busy" if status in (429, 503, 529) else "It failed for the moment"
+        what = "It is busy" if status in (429, 503, 529) else "It has a temporary problem"
         return ProviderBusy(f"{start} {what}; try again later.", delay_s=delay_s)
-    return ProviderRefused(f"{start} The request was refused as it is.")
+    return ProviderRefused(f"{start} The provider rejected the request.")
 
 
-def complained(whom: Whom, error: object) -> ProviderFailed:
-    """The error for a complaint in the middle of a stream, where the status was 200 already."""
-    said = _found(error, 0)
+def complained(whom: EndpointLabel, error: object) -> ProviderFailed:
+    """Return the error for a message in the middle of a stream, where the status was already
+    200."""
+    said = _find(error, 0)
     return classified(whom, said.status or 500, said)
 
 
 def complaint(body: bytes) -> Complaint:
-    """Out of JSON of any known shape; else the first words of whatever it is."""
+    """Extract the message from JSON of any known form; else the first words of the body."""
     try:
         value: object = msgspec.json.decode(body)
     except (ValueError, RecursionError):
         text = re.sub(r"<[^<>]{0,200}>", " ", body[:4000].decode("utf-8", "replace"))
         return Complaint(message=" ".join(text.split())[:MESSAGE_CHARS_MAX])
-    return _found(value, 0)
+    return _find(value, 0)
 
 
 def asked_delay(headers: Mapping[str, str], body: bytes, *, now: float) -> float | None:
-    """How long the server wants us to wait, if it says: in ms, in s, as a date, or in the body."""
+    """Return the delay that the server asks for: in ms, in s, as a date, or in the body."""
     if (ms := _number(headers.get("retry-after-ms"))) is not None:
         return ms / 1000
     after = headers.get("retry-after")
@@ -143,7 +147,7 @@ def asked_delay(headers: Mapping[str, str], body: bytes, *, now: float) -> float
         return seconds
     if after is not None:
         try:
-            return max(0.0, moment_of(after) - now)
+            return max(0.0, parse_http_date(after) - now)
         except (ValueError, TypeError, OverflowError):
             return None
     found = _ASKED_DELAY.search(body[:20_000])
@@ -162,21 +166,21 @@ def _is_overflow(status: int, said: Complaint) -> bool:
     return status in (400, 422, 500) and bool(_OVERFLOW.search(said.message))
 
 
-def _found(value: object, depth: int) -> Complaint:
-    """Walk into `error`, `message`, `detail` and first elements until there are words."""
+def _find(value: object, depth: int) -> Complaint:
+    """Walk into `error`, `message`, `detail` and first elements until there is text."""
     if depth > DEPTH_MAX:
         return Complaint()
     if isinstance(value, str):
         return Complaint(message=value)
     if isinstance(value, list):
-        return _found(value[0], depth + 1) if value else Complaint()
+        return _find(value[0], depth + 1) if value else Complaint()
     if not isinstance(value, dict):
         return Complaint()
     kinds = tuple(str(value[key]) for key in ("type", "code", "status") if value.get(key))
     inner = Complaint()
     for key in ("error", "message", "detail", "msg", "error_message"):
         if value.get(key):
-            inner = _found(value[key], depth + 1)
+            inner = _find(value[key], depth + 1)
             break
     status = inner.status if inner.status is not None else _status(kinds)
     return Complaint(message=inner.message, kinds=(*kinds, *inner.kinds), status=status)

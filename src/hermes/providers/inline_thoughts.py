@@ -1,4 +1,4 @@
-"""Models that write their reasoning into the answer, between <think> and </think>. Pure."""
+"""Split off reasoning that a model writes into its answer, between <think> and </think>. Pure."""
 
 from collections.abc import Sequence
 from typing import Final, Literal
@@ -10,7 +10,8 @@ CLOSE: Final = "</think>"
 
 
 class ThoughtSplitter:
-    """Only at the very beginning of an answer: a tag in the middle is the answer's own text."""
+    """Split reasoning from the answer. Only a tag at the very beginning counts; one in the middle
+    is text."""
 
     def __init__(self) -> None:
         self._state: Literal["unsure", "thinking", "gap", "talking"] = "unsure"
@@ -34,7 +35,7 @@ class ThoughtSplitter:
         return self._think()
 
     def end(self) -> Sequence[Glimpse]:
-        """What was held back, when nothing follows any more."""
+        """Return what was held back, at the end of the stream."""
         held, self._held = self._held, ""
         if self._state == "thinking":
             self.unclosed = True
@@ -61,7 +62,7 @@ class ThoughtSplitter:
 
 
 def _overlap(text: str, tag: str) -> int:
-    """How many characters at the end of `text` may begin `tag`."""
+    """Return how many characters at the end of `text` may begin `tag`."""
     for length in range(min(len(text), len(tag) - 1), 0, -1):
         if tag.startswith(text[-length:]):
             return length

@@ -1,9 +1,9 @@
 """The built-in model: a small one that needs no key, no account and no network.
 
-It runs as a child process and is asked over loopback like any other server, so its memory is not
-ours. The child begins with the first question, ends with us or when nobody asked for a while, and
-is begun anew when it died. It can talk, not act: with 135 million parameters it calls no tool
-sensibly, so it is given none, and only as much of a conversation as it can follow.
+It runs as a child process and is asked over loopback like any other server, so that its memory is
+separate. The child starts with the first request, ends with us or after an idle time, and is
+restarted after it died. It can talk but not act: with 135 million parameters it cannot call tools
+sensibly, so it gets none, and only as much of a conversation as it can follow.
 """
 
 import asyncio
@@ -24,13 +24,13 @@ from msgspec.structs import replace
 
 from hermes.core.errors import Misconfigured, ProviderSilent, ProviderTransient
 from hermes.core.messages import Line
-from hermes.core.ports import Answer, Request
+from hermes.core.ports import Answer, ModelRequest
 from hermes.core.signals import Watch
+from hermes.providers.endpoint import Endpoint, EndpointLabel
 from hermes.providers.openai import OPENAI_CHAT
 from hermes.providers.pieces import Quirks
 from hermes.providers.served import Served
-from hermes.providers.settings import Timeouts
-from hermes.providers.whom import Endpoint, Whom
+from hermes.providers.settings import ProviderTimeouts
 from hermes.providers.wire import Wire
 
 MODEL: Final = "smollm2-135m"
@@ -51,7 +51,7 @@ _QUIRKS: Final = Quirks(body={"temperature": 0.0, "repeat_penalty": 1.1})
 
 
 def weights() -> Path | None:
-    """Where they lie, when the extra is installed. Nothing of it is imported."""
+    """Return the file of the weights, if the extra is installed, without importing it."""
     if find_spec(ENGINE) is None:
         return None
     found = find_spec(WEIGHTS)
@@ -70,12 +70,12 @@ def needed_weights(at: str) -> Path:
 
 
 def threads() -> int:
-    """One core is left to everything else."""
+    """Return the number of threads: all cores but one."""
     return max(1, (os.cpu_count() or 2) - 1)
 
 
-def slim(request: Request) -> Request:
-    """What this model can follow: a short system text, the latest words of both, no tools."""
+def slim(request: ModelRequest) -> ModelRequest:
+    """Return what this model can follow: a short system text, the latest messages, no tools."""
     system = request.system if len(request.system) <= SYSTEM_CHARS_MAX else SYSTEM
     kept: list[Line] = []
     room = TALK_CHARS_MAX
@@ -92,8 +92,8 @@ def slim(request: Request) -> Request:
     return replace(request, system=system, lines=tuple(reversed(kept)), tools=(), blobs={})
 
 
-class Child(Struct, frozen=True):
-    """A server that runs, and the way to ask it."""
+class LocalServerProcess(Struct, frozen=True):
+    """A running server, and the client for it."""
 
     process: "subprocess.Popen[bytes]"
     served: Served
@@ -103,13 +103,13 @@ class Child(Struct, frozen=True):
 
 
 class Local:
-    """One link of a chain. `command` starts the server; tests bring a smaller one."""
+    """The built-in model in a chain. `command` starts the server; tests bring a smaller one."""
 
     def __init__(
         self,
         file: Path,
         *,
-        timeouts: Timeouts,
+        timeouts: ProviderTimeouts,
         command: Sequence[str] = (sys.executable, "-P", str(_SERVER)),
         environ: Mapping[str, str] = os.environ,
         new_key: Callable[[], str] = lambda: secrets.token_urlsafe(24),
@@ -122,7 +122,7 @@ class Local:
         self._new_key = new_key
         self._idle_s = idle_s
         self._starting = asyncio.Lock()
-        self._child: Child | None = None
+        self._child: LocalServerProcess | None = None
         self._asking = 0
         self._rest: asyncio.TimerHandle | None = None
 
@@ -132,10 +132,10 @@ class Local:
 
     @property
     def pid(self) -> int | None:
-        """Of the child, while there is one."""
+        """Return the child's process id, while there is one."""
         return self._child.process.pid if self._child is not None else None
 
-    async def ask(self, request: Request, watch: Watch) -> Answer:
+    async def ask(self, request: ModelRequest, watch: Watch) -> Answer:
         self._asking += 1
         self._wake()
         try:
@@ -143,7 +143,7 @@ class Local:
             try:
                 return await child.served.ask(slim(request), watch)
             except ProviderTransient:
-                await asyncio.to_thread(_settled, child.process)  # it may be dying just now
+                await asyncio.to_thread(_wait, child.process)  # it may be dying just now
                 raise
         finally:
             self._asking -= 1
@@ -163,22 +163,23 @@ class Local:
             self._rest = None
 
     def _leave(self) -> None:
-        """Nobody asked for a while: its memory is given back."""
+        """Stop the idle child to free its memory."""
         self._rest = None
         child, self._child = self._child, None
         if child is not None:
             _end(child.process)
 
-    async def _running(self) -> Child:
-        """Raises ProviderSilent; the chain asks again, and then there is a new one."""
+    async def _running(self) -> LocalServerProcess:
+        """Return the running server, started if needed. Raise ProviderSilent; the chain then
+        retries with a new one."""
         async with self._starting:
             if self._child is not None and not self._child.lives():
                 await self.aclose()
             if self._child is None:
-                self._child = await self._started()
+                self._child = await self._start()
             return self._child
 
-    async def _started(self) -> Child:
+    async def _start(self) -> LocalServerProcess:
         key = self._new_key()
         process = subprocess.Popen(  # noqa: ASYNC220 - a fork of a few milliseconds, once
             self._command,
@@ -200,10 +201,10 @@ class Local:
         except asyncio.CancelledError:
             _end(process)  # the thread that waits for its answer is freed by that
             raise
-        return Child(process, _served(f"{url}/v1", key, self._timeouts))
+        return LocalServerProcess(process, _server(f"{url}/v1", key, self._timeouts))
 
 
-def _settled(process: "subprocess.Popen[bytes]") -> None:
+def _wait(process: "subprocess.Popen[bytes]") -> None:
     with suppress(subprocess.TimeoutExpired):
         process.wait(DYING_S)
 
@@ -236,8 +237,8 @@ def _why(process: "subprocess.Popen[bytes]", line: bytes) -> str:
     return f"The built-in model did not start ({said}). Choose another one: hermes model."
 
 
-def _served(url: str, key: str, timeouts: Timeouts) -> Served:
-    whom = Whom(name=f"local:{MODEL}", url=url, key_hint="Start again", secret=key)
+def _server(url: str, key: str, timeouts: ProviderTimeouts) -> Served:
+    whom = EndpointLabel(name=f"local:{MODEL}", url=url, key_hint="Start again", secret=key)
     headers = {"content-type": "application/json", "authorization": f"Bearer {key}"}
     endpoint = Endpoint(whom=whom, base_url=url, headers=headers, timeouts=timeouts)
     return Served(OPENAI_CHAT, Wire(endpoint), MODEL, _QUIRKS)

@@ -1,8 +1,8 @@
-"""The built-in model, as a process of its own: it answers on loopback until its parent is gone.
+"""The built-in model as a process of its own: it serves on loopback until its parent is gone.
 
-Run as a script, by local.py, and nothing of ours is imported. One line of JSON comes in: weights,
-key, threads. One goes out: the URL, or what went wrong. Then it serves until its input ends,
-which the system sees to however the parent ends.
+local.py runs this as a script, and it imports nothing of ours. One line of JSON comes in: weights,
+key, threads. One goes out: the URL, or the error. Then it serves until its standard input ends,
+which happens however the parent ends.
 """
 
 import json
@@ -17,7 +17,8 @@ NAME = "smollm2-135m"
 
 
 def serve(order: dict[str, str]) -> "xllamacpp.Server":
-    """Loopback only, with a key, without pages; one conversation at a time, nothing kept aside."""
+    """Start the server: loopback only, with a key, without web pages, one conversation at a time,
+    no cache."""
     params = xllamacpp.CommonParams()
     params.model.path = order["weights"]
     params.model_alias = {NAME}

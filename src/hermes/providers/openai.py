@@ -1,4 +1,4 @@
-"""How OpenAI's protocol of chats is spoken: its two pure halves, and where to."""
+"""OpenAI's chat completions protocol: its two pure halves, and its path."""
 
 from typing import Final
 

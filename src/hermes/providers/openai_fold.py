@@ -1,6 +1,6 @@
-"""The chunks of an OpenAI chat completion, folded into one answer. Pure.
+"""Fold the chunks of an OpenAI chat completion into one answer. Pure.
 
-No finish reason, no answer: a stream that was cut is an error, however much of it came.
+Without a finish reason there is no answer: a truncated stream is an error, however much of it came.
 """
 
 from collections.abc import Sequence
@@ -13,12 +13,22 @@ from hermes.core.errors import ProviderBusy
 from hermes.core.messages import Thought, Usage
 from hermes.core.ports import Answer, RawCall
 from hermes.core.signals import Glimpse, TextDelta, ThoughtDelta
+from hermes.providers.endpoint import EndpointLabel
 from hermes.providers.failures import complained
-from hermes.providers.folding import Count, Finish, count, cut_off, foreign, raw_calls, wordless
+from hermes.providers.folding import (
+    Count,
+    Finish,
+    Length,
+    count,
+    cut_off,
+    foreign,
+    raw_calls,
+    wordless,
+)
 from hermes.providers.inline_thoughts import ThoughtSplitter
-from hermes.providers.openai_render import Kept
+from hermes.providers.openai_render import KeptReasoning
+from hermes.providers.pairs import PairJoiner, decoded, joined
 from hermes.providers.sse import ServerEvent
-from hermes.providers.whom import Whom
 
 _FINISH: Final[dict[str, Finish]] = {
     "length": "length",
@@ -33,7 +43,7 @@ class _Inner(Struct):
 
 
 class _Part(Struct):
-    """Content in pieces: text, or thinking that is a list of texts itself."""
+    """Content in pieces: text, or reasoning that is itself a list of texts."""
 
     type: str = ""
     text: str | None = None
@@ -94,7 +104,7 @@ class _Usage(Struct):
 
 
 class _Call:
-    """A call in the making."""
+    """A call that is still growing."""
 
     def __init__(self) -> None:
         self.id = ""
@@ -108,9 +118,9 @@ _usages = msgspec.json.Decoder(_Usage)
 
 
 class OpenAIFold:
-    """Feed it events in order, then ask for the answer."""
+    """Take the events in order, then return the answer."""
 
-    def __init__(self, whom: Whom) -> None:
+    def __init__(self, whom: EndpointLabel) -> None:
         self.started = False
         self.finished = False
         self._whom = whom
@@ -122,6 +132,8 @@ class OpenAIFold:
         self._reason: str | None = None
         self._usage = Usage()
         self._splitter = ThoughtSplitter()
+        self._said, self._mused = PairJoiner(), PairJoiner()
+        self._length = Length()
 
     def take(self, event: ServerEvent) -> Sequence[Glimpse]:
         if event.data.strip() == b"[DONE]":
@@ -135,14 +147,14 @@ class OpenAIFold:
             raise foreign(self._whom, body)
         self._reason = self._reason or "stop"  # the document is whole, or it would not be JSON
         self.finished = True
-        return [*glimpses, *self._say(self._splitter.end())]
+        return [*glimpses, *self._rest()]
 
     def answer(self, model: str) -> Answer:
-        """All of it. Raises when the server did not say that this is all, or said nothing."""
+        """Return the complete answer. Raise when the server did not finish it, or sent nothing."""
         if self._reason is None:
             raise cut_off(self._whom)
-        finish = _FINISH.get(self._reason.lower(), "stop")
-        written = [RawCall(call.name, "".join(call.arguments)) for call in self._order]
+        finish = self._length.finish(_FINISH.get(self._reason.lower(), "stop"), self._order)
+        written = [RawCall(call.name, joined("".join(call.arguments))) for call in self._order]
         calls = raw_calls(self._whom, written, finish)
         if calls and finish == "stop":
             finish = "calls"
@@ -152,7 +164,7 @@ class OpenAIFold:
         if not text.strip() and not calls:
             raise wordless(self._whom, finish)
         return Answer(
-            text=text,
+            text=self._length.bounded(text),
             calls=calls,
             thoughts=self._thoughts(),
             usage=self._usage,
@@ -162,7 +174,7 @@ class OpenAIFold:
 
     def _chunk(self, data: bytes) -> list[Glimpse]:
         try:
-            chunk = _chunks.decode(data)
+            chunk = decoded(_chunks, data)
         except (ValueError, RecursionError) as broken:
             raise foreign(self._whom, data) from broken
         if chunk.error:
@@ -191,8 +203,13 @@ class OpenAIFold:
             self._call(call)
         if choice.finish_reason:
             self._finish_with(choice.finish_reason)
-            glimpses += self._say(self._splitter.end())
+            glimpses += self._rest()
         return glimpses
+
+    def _rest(self) -> list[Glimpse]:
+        """Return what was held back until its meaning was clear."""
+        held = self._splitter.feed(self._said.end())
+        return [*self._think(self._mused.end()), *self._say([*held, *self._splitter.end()])]
 
     def _finish_with(self, reason: str) -> None:
         if reason in ("error", "insufficient_system_resource"):
@@ -201,7 +218,7 @@ class OpenAIFold:
 
     def _content(self, content: str | list[_Part] | None) -> list[Glimpse]:
         if isinstance(content, str):
-            return self._say(self._splitter.feed(content))
+            return self._say(self._splitter.feed(self._said.feed(content)))
         glimpses: list[Glimpse] = []
         for part in content or ():
             if isinstance(part.thinking, str):
@@ -209,7 +226,7 @@ class OpenAIFold:
             elif part.thinking is not None:
                 glimpses += self._think("".join(inner.text for inner in part.thinking))
             elif part.text:
-                glimpses += self._say(self._splitter.feed(part.text))
+                glimpses += self._content(part.text)
         return glimpses
 
     def _say(self, pieces: Sequence[Glimpse]) -> list[Glimpse]:
@@ -219,13 +236,20 @@ class OpenAIFold:
                 self._text.append(piece.text)
             elif isinstance(piece, ThoughtDelta):
                 self._thought.append(piece.text)
+            self._grown(piece.text if isinstance(piece, TextDelta | ThoughtDelta) else "")
         return list(pieces)
 
-    def _think(self, text: str) -> list[Glimpse]:
+    def _grown(self, piece: str) -> None:
+        if self._length.add(piece):
+            self._reason, self.finished = self._reason or "length", True
+
+    def _think(self, piece: str) -> list[Glimpse]:
+        text = self._mused.feed(piece)
         return self._say([ThoughtDelta(text)]) if text else []
 
     def _merge_details(self, details: Sequence[dict[str, object]]) -> None:
-        """Pieces of a block come in a row under one index: texts are joined, the rest replaced."""
+        """Merge the pieces of a block, which share one index: texts are joined, other fields
+        replaced."""
         for piece in details:
             self.started = True
             last = self._details[-1] if self._details else {}
@@ -252,9 +276,11 @@ class OpenAIFold:
             call.arguments = [msgspec.json.encode(function.arguments).decode()]
         elif function.arguments:
             call.arguments.append(function.arguments)
+            self._grown(function.arguments)
 
     def _which(self, delta: _CallDelta, function: _Function) -> _Call:
-        """By index; but some servers give every call index 0, or none, and only a new id."""
+        """Return the call that a piece belongs to: by index, or by a new id, because some servers
+        give every call index 0 or none."""
         index = delta.index if delta.index is not None else self._implied(delta, function)
         call = self._calls.get(index)
         if call is None or _is_another(call, delta, function):
@@ -269,9 +295,9 @@ class OpenAIFold:
         return last
 
     def _thoughts(self) -> tuple[Thought, ...]:
-        extras = [Raw(msgspec.json.encode(call.extra)) for call in self._order]
-        kept = Kept(
-            reasoning_details=[Raw(msgspec.json.encode(detail)) for detail in self._details],
+        extras = [_encoded(call.extra) for call in self._order]
+        kept = KeptReasoning(
+            reasoning_details=[_encoded(detail) for detail in self._details],
             extra_content=extras if any(call.extra for call in self._order) else [],
         )
         text = "".join(self._thought)
@@ -280,8 +306,12 @@ class OpenAIFold:
         return (Thought(text=text, opaque=opaque),) if text or opaque else ()
 
 
+def _encoded(value: dict[str, object] | None) -> Raw:
+    return Raw(joined(msgspec.json.encode(value).decode()).encode())
+
+
 def _is_another(call: _Call, delta: _CallDelta, function: _Function) -> bool:
-    """Does this piece begin a call of its own, although it comes under a known index?"""
+    """Return True if this piece begins a new call although its index is known."""
     if delta.id and call.id:
         return delta.id != call.id
     return bool(function.name and call.arguments and _complete("".join(call.arguments)))
@@ -300,7 +330,7 @@ def _readable(details: Sequence[dict[str, object]]) -> str:
 
 
 def _usage(raw: Raw) -> Usage:
-    """Counts are for the books: a server that garbles them has answered all the same."""
+    """Return the token counts. Malformed counts are dropped, because the answer itself is fine."""
     try:
         usage = _usages.decode(raw)
     except (ValueError, RecursionError):

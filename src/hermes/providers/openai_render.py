@@ -1,4 +1,4 @@
-"""A request as the bytes of an OpenAI chat completion. Pure."""
+"""Encode a request for OpenAI's chat completions API. Pure."""
 
 from collections.abc import Callable, Mapping, Sequence
 from functools import lru_cache
@@ -8,7 +8,7 @@ import msgspec
 from msgspec import Raw, Struct
 
 from hermes.core.messages import Line, Thought
-from hermes.core.ports import Request, ToolSpec
+from hermes.core.ports import ModelRequest, ToolSpec
 from hermes.core.transcript import spoken
 from hermes.providers.pieces import (
     NO_OUTPUT,
@@ -26,18 +26,19 @@ TOOL_LISTS_MAX: Final = 16
 _MARK: Final = {"type": "ephemeral"}
 
 
-class Kept(Struct, frozen=True, omit_defaults=True):
+class KeptReasoning(Struct, frozen=True, omit_defaults=True):
     """What a server wants back besides text: `Thought.opaque` is this as JSON.
 
-    `extra_content` has one entry a call, null where the call had none.
+    `extra_content` has one entry per call, null where the call had none.
     """
 
     reasoning_details: list[Raw] = []
     extra_content: list[Raw] = []
 
 
-def render(request: Request, *, model: str, writer: str, quirks: Quirks) -> bytes:
-    """The body. `writer` is our provider:model; what another one thought is not passed on."""
+def render(request: ModelRequest, *, model: str, writer: str, quirks: Quirks) -> bytes:
+    """Return the body. `writer` is our provider:model; reasoning of another one is not passed
+    on."""
     page = _Page(Gallery(request.lines, request.blobs), writer, quirks)
     messages = [page.system(request.system)] if request.system else []
     calling = _turns_with_calls(request.lines)
@@ -61,7 +62,7 @@ def render(request: Request, *, model: str, writer: str, quirks: Quirks) -> byte
 
 
 class _Page:
-    """One request being written: what its lines have in common."""
+    """One request being encoded: what its messages have in common."""
 
     def __init__(self, gallery: Gallery, writer: str, quirks: Quirks) -> None:
         self._gallery = gallery
@@ -95,14 +96,14 @@ class _Page:
         return parts
 
     def _named(self, line: Line) -> list[str]:
-        """A tool's message takes text only."""
+        """Return the attachments of a result as text, because a tool's message takes text only."""
         return [f"[Attached: {label_of(media)}.]" for media in line.media]
 
     def _assistant(self, line: Line, in_calling: bool) -> Json:
         if not in_calling and self._quirks.reasoning_when == "calls":
             return {"role": "assistant", "content": line.text or None}
         mine = line.thoughts if line.model == self._writer else ()
-        kept = _kept(mine)
+        kept = _kept_reasoning(mine)
         message: Json = {"role": "assistant", "content": line.text or None}
         if line.calls:
             extras = self._extras(line, kept)
@@ -119,7 +120,7 @@ class _Page:
             message.update(self._reasoning(line, mine, kept))
         return message
 
-    def _reasoning(self, line: Line, thoughts: Sequence[Thought], kept: Kept) -> Json:
+    def _reasoning(self, line: Line, thoughts: Sequence[Thought], kept: KeptReasoning) -> Json:
         field = self._quirks.reasoning_field
         if field == "reasoning_details" and kept.reasoning_details:
             return {field: kept.reasoning_details}
@@ -129,7 +130,7 @@ class _Page:
                 return {field: text}
         return {}
 
-    def _extras(self, line: Line, kept: Kept) -> list[Raw | None]:
+    def _extras(self, line: Line, kept: KeptReasoning) -> list[Raw | None]:
         none: list[Raw | None] = [None] * len(line.calls)
         if not self._quirks.call_extras:
             return none
@@ -142,7 +143,7 @@ class _Page:
 
 @lru_cache(maxsize=TOOL_LISTS_MAX)
 def _tools(tools: tuple[ToolSpec, ...]) -> Raw:
-    """The same for all requests of a conversation, mostly of a process."""
+    """Return the encoded tools, cached because they are mostly the same for a whole process."""
     return Raw(msgspec.json.encode([_tool(tool) for tool in tools]))
 
 
@@ -155,18 +156,18 @@ def _tool(tool: ToolSpec) -> Json:
     return {"type": "function", "function": function}
 
 
-def _kept(thoughts: Sequence[Thought]) -> Kept:
+def _kept_reasoning(thoughts: Sequence[Thought]) -> KeptReasoning:
     for thought in thoughts:
         if thought.opaque:
             try:
-                return msgspec.json.decode(thought.opaque, type=Kept)
+                return msgspec.json.decode(thought.opaque, type=KeptReasoning)
             except (ValueError, RecursionError):
                 continue  # another protocol's; it is of no use here
-    return Kept()
+    return KeptReasoning()
 
 
 def _turns_with_calls(lines: Sequence[Line]) -> list[bool]:
-    """For each line: is there a call between the user lines around it?"""
+    """Return for each line whether there is a call between the user lines around it."""
     if not any(line.calls for line in lines):
         return [False] * len(lines)
     found: list[bool] = []
@@ -180,7 +181,7 @@ def _turns_with_calls(lines: Sequence[Line]) -> list[bool]:
 
 
 def _mark(messages: list[Json]) -> None:
-    """Cache marks: behind the system prompt, the last message of a person and the last result."""
+    """Set cache marks behind the system prompt, the last user message and the last result."""
     for role in ("system", "user", "tool"):
         last = next((m for m in reversed(messages) if m["role"] == role), None)
         if last is None:

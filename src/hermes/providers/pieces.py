@@ -1,4 +1,4 @@
-"""What both protocols need to put a request together: images, names and ids. Pure."""
+"""Shared parts of both protocols for encoding a request: images, names and ids. Pure."""
 
 import base64
 import hashlib
@@ -31,7 +31,7 @@ class Quirks(Struct, frozen=True, kw_only=True):
     reasoning_when: Literal["calls", "always"] = "calls"  # turns with calls, or every line
     reasoning_blank: bool = False  # a line with calls needs the field even when it is empty
     call_extras: bool = False  # each call carries `extra_content` that it wants back
-    call_extra_blank: str = ""  # JSON: what it takes for a call that somebody else wrote
+    call_extra_blank: str = ""  # JSON: what it takes for a call of another model
     cache_marks: bool = False
     body: Mapping[str, object] = {}
     headers: Mapping[str, str] = {}
@@ -43,7 +43,7 @@ class Image(Struct, frozen=True):
 
 
 class Gallery:
-    """The images of one request, as far as they may be sent."""
+    """The images of one request, up to the limits."""
 
     def __init__(self, lines: Sequence[Line], blobs: Mapping[str, bytes]) -> None:
         newest: dict[str, None] = {}
@@ -55,7 +55,7 @@ class Gallery:
         self._blobs = blobs
 
     def piece(self, media: Media) -> Image | str:
-        """The image, or a short text in its place."""
+        """Return the image, or a short text in its place."""
         label = label_of(media)
         if problem := _problem(media, self._blobs):
             return f"[Attached: {label}; {problem}.]"
@@ -65,7 +65,7 @@ class Gallery:
 
 
 def label_of(media: Media) -> str:
-    """Who sent a file gave it its name: it is quoted, and says nothing of its own."""
+    """Return the label of a file. Its sender chose the name, so it is quoted as untrusted text."""
     return f"{name(media.name) if media.name else 'a file'} ({media.media_type})"
 
 
@@ -80,12 +80,13 @@ def _problem(media: Media, blobs: Mapping[str, bytes]) -> str:
 
 
 def safe_name(tool: str) -> str:
-    """A name that providers take. A model may have called one that they would refuse for ever."""
+    """Return a tool name that providers accept. A model may have called one that they would
+    reject."""
     return re.sub(r"[^a-zA-Z0-9_-]", "_", tool)[:TOOL_NAME_CHARS_MAX] or "unnamed"
 
 
 def nine_characters(call: str) -> str:
-    """The same nine letters and digits for the same call, always."""
+    """Return nine letters and digits, always the same for the same call."""
     number = int.from_bytes(hashlib.blake2b(call.encode(), digest_size=8).digest(), "big")
     letters = []
     for _ in range(9):

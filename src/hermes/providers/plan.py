@@ -1,6 +1,6 @@
-"""Settings and environment to a plan of whom to ask: all that can be wrong is found here. Pure.
+"""Turn settings and environment into a plan of models to ask; all errors are found here. Pure.
 
-Making a provider of it loads what speaks its protocol (build).
+`build` makes a provider of it and loads the module of its protocol.
 """
 
 from collections.abc import Mapping
@@ -10,32 +10,33 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from hermes.core.errors import Misconfigured
-from hermes.egress.origin import BadURL, origin
-from hermes.providers.catalogue import ENTRIES, Entry, canonical, closest
+from hermes.providers.catalogue import ENTRIES, CatalogueEntry, canonical, closest
+from hermes.providers.endpoint import Endpoint, EndpointLabel
 from hermes.providers.pieces import Quirks
-from hermes.providers.settings import ModelSettings
-from hermes.providers.whom import Endpoint, Whom, is_loopback
+from hermes.providers.settings import ProviderSettings
+from hermes.wire.origin import BadURL, origin
+from hermes.wire.route import is_loopback
 
 ANTHROPIC_VERSION: Final = "2023-06-01"
 FALLBACKS_MAX: Final = 8
 NO_MODEL: Final = (
-    "Choose one with: hermes model; or take the small built-in one: hermes model --provider local"
+    "Choose one with: hermes model; or use the small built-in one: hermes model --provider local"
 )
 
 
-class Plan(Struct, frozen=True, kw_only=True):
-    """One model that is to be asked. Without an endpoint it is on this machine, and whether it is
-    there is seen when the provider is made."""
+class RequestPlan(Struct, frozen=True, kw_only=True):
+    """One model to ask. Without an endpoint it runs on this machine, and `build` checks whether it
+    is installed."""
 
     at: str  # the setting that names it
-    settings: ModelSettings
-    entry: Entry
+    settings: ProviderSettings
+    entry: CatalogueEntry
     quirks: Quirks = Quirks()
     endpoint: Endpoint | None = None
 
 
-def planned(settings: ModelSettings, env: Mapping[str, str]) -> tuple[Plan, ...]:
-    """The model and its fallbacks. Raises Misconfigured, naming key and fix."""
+def planned(settings: ProviderSettings, env: Mapping[str, str]) -> tuple[RequestPlan, ...]:
+    """Return the model and its fallbacks. Raise Misconfigured, naming key and fix."""
     if len(settings.fallback) > FALLBACKS_MAX:
         raise Misconfigured(
             "model.fallbacks", f"more than {FALLBACKS_MAX} entries", "Name fewer models"
@@ -46,14 +47,14 @@ def planned(settings: ModelSettings, env: Mapping[str, str]) -> tuple[Plan, ...]
     return tuple(plans)
 
 
-def _plan(settings: ModelSettings, env: Mapping[str, str], at: str) -> Plan:
+def _plan(settings: ProviderSettings, env: Mapping[str, str], at: str) -> RequestPlan:
     entry = entry_of(settings, at)
     if entry.protocol in ("scripted", "local"):
-        return Plan(at=at, settings=settings, entry=entry)
+        return RequestPlan(at=at, settings=settings, entry=entry)
     if not settings.name.strip():
         raise Misconfigured(f"{at}.name", "no model is chosen", "Run: hermes model")
     quirks = entry.quirks_of(settings.name)
-    return Plan(
+    return RequestPlan(
         at=at,
         settings=settings,
         entry=entry,
@@ -62,7 +63,7 @@ def _plan(settings: ModelSettings, env: Mapping[str, str], at: str) -> Plan:
     )
 
 
-def entry_of(settings: ModelSettings, at: str) -> Entry:
+def entry_of(settings: ProviderSettings, at: str) -> CatalogueEntry:
     name = canonical(settings.provider)
     if name is not None:
         return ENTRIES[name]
@@ -78,7 +79,9 @@ def entry_of(settings: ModelSettings, at: str) -> Entry:
     )
 
 
-def endpoint_of(settings: ModelSettings, entry: Entry, env: Mapping[str, str], at: str) -> Endpoint:
+def endpoint_of(
+    settings: ProviderSettings, entry: CatalogueEntry, env: Mapping[str, str], at: str
+) -> Endpoint:
     base_url = _base_url(settings, entry, at)
     key, source = _key(settings, entry, env, at)
     if not key and not entry.local and not is_loopback(base_url):
@@ -100,16 +103,16 @@ def endpoint_of(settings: ModelSettings, entry: Entry, env: Mapping[str, str], a
     for name, value in {**entry.quirks.headers, **settings.headers}.items():
         if not (_is_plain(name) and _is_plain(value, spaces=True)):
             raise Misconfigured(
-                f"{at}.headers", f"“{name}” is no HTTP header", "Use plain ASCII characters"
+                f"{at}.headers", f"“{name}” is not an HTTP header", "Use plain ASCII characters"
             )
         headers[name.lower()] = value
-    name = f"{canonical(settings.provider)}:{settings.name}"
+    name = f"{canonical(settings.provider)}:{settings.name}".rstrip(":")
     hint = f"Check the key in {source}" if key else f"Set {_first(entry, at)} in .env"
-    whom = Whom(name=name, url=base_url, key_hint=hint, secret=key)
+    whom = EndpointLabel(name=name, url=base_url, key_hint=hint, secret=key)
     return Endpoint(whom=whom, base_url=base_url, headers=headers, timeouts=settings.timeouts)
 
 
-def _base_url(settings: ModelSettings, entry: Entry, at: str) -> str:
+def _base_url(settings: ProviderSettings, entry: CatalogueEntry, at: str) -> str:
     url = settings.base_url.strip() or entry.base_url
     if not url:
         raise Misconfigured(
@@ -124,13 +127,15 @@ def _base_url(settings: ModelSettings, entry: Entry, at: str) -> str:
     except BadURL as bad:
         shown = url.rpartition("@")[2]  # what stands before it may be a password
         raise Misconfigured(
-            f"{at}.base_url", f"“{shown}” is no URL", "Write http://… or https://…"
+            f"{at}.base_url", f"“{shown}” is not a URL", "Write http://… or https://…"
         ) from bad
     return url
 
 
-def _key(settings: ModelSettings, entry: Entry, env: Mapping[str, str], at: str) -> tuple[str, str]:
-    """The key and the name of where it came from."""
+def _key(
+    settings: ProviderSettings, entry: CatalogueEntry, env: Mapping[str, str], at: str
+) -> tuple[str, str]:
+    """Return the key, and the name of the setting or variable that it came from."""
     found = [(settings.api_key, f"{at}.api_key"), *((env.get(key, ""), key) for key in entry.keys)]
     for value, source in found:
         if key := value.strip():
@@ -142,7 +147,7 @@ def _key(settings: ModelSettings, entry: Entry, env: Mapping[str, str], at: str)
     return "", ""
 
 
-def _first(entry: Entry, at: str) -> str:
+def _first(entry: CatalogueEntry, at: str) -> str:
     return entry.keys[0] if entry.keys else f"{at}.api_key"
 
 

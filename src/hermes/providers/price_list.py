@@ -1,4 +1,4 @@
-"""Today's prices of many providers, from a package that is updated as they change. Offline."""
+"""Current prices of many providers, from a package that is updated as they change. Offline."""
 
 from typing import Final
 
@@ -25,7 +25,8 @@ IDS: Final = {
 
 
 def listed(provider: str, model: str, usage: Usage, calls: int) -> float | None:
-    """Some models cost more in long requests: what matters is how long one call was on average."""
+    """Return the listed price; None for an unknown model. Some models cost more in long requests,
+    so the average length per call counts."""
     if provider not in IDS:
         return None
     each = max(calls, 1)

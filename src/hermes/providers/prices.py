@@ -1,6 +1,6 @@
-"""What a model call costs, in US dollars: as the provider said, as the owner set it, or by a list.
+"""The cost of model calls in US dollars: from the provider, the owner's settings, or a price list.
 
-What nobody knows is None, and never nothing.
+An unknown cost is None, never 0.
 """
 
 from collections.abc import Callable, Mapping
@@ -13,12 +13,12 @@ MILLION = 1_000_000
 # They run on a machine of one's own.
 LOCAL = frozenset({"ollama", "lmstudio", "vllm", "local", "scripted"})
 
-# Provider, model, tokens, in how many calls: a list of prices that somebody keeps up to date.
+# Provider, model, tokens, in how many calls: a look-up in a maintained price list.
 Listed = Callable[[str, str, Usage, int], float | None]
 
 
 class Rate(Protocol):
-    """US dollars for a million tokens. Without a price of their own, cached ones cost the same."""
+    """US dollars per million tokens. Without a price of their own, cached tokens cost the same."""
 
     @property
     def input(self) -> float: ...
@@ -38,8 +38,8 @@ def cost_of(
     calls: int = 1,
     listed: Listed | None = None,
 ) -> float | None:
-    """Of `calls` calls together. `model` is provider:model; the overrides name one of both or a
-    pattern (`*sonnet*`), and the first that fits counts after an exact name."""
+    """Return the cost of `calls` calls together. `model` is provider:model. An override names
+    either or a pattern (`*sonnet*`); an exact name wins, then the first match."""
     if usage.cost is not None:
         return usage.cost
     provider, _, name = model.partition(":")

@@ -1,6 +1,6 @@
-"""A model's call, made valid where its meaning is beyond doubt; else a sentence that says why not.
+"""Repair a model's tool call where its meaning is certain; else say what is wrong with it.
 
-Nothing is guessed: a call that was cut off, or that fits two tools, is reported to the model.
+Nothing is guessed: a truncated call, or one that fits two tools, is reported to the model.
 """
 
 import re
@@ -10,7 +10,7 @@ from typing import Final
 import msgspec
 
 from hermes.core.ports import RawCall, ToolSpec
-from hermes.views.rare import likely
+from hermes.views.similar import likely
 
 MENDED_CHARS_MAX: Final = 500_000  # mending looks at each character; what is longer is refused
 NAME_CHARS_MAX: Final = 128
@@ -25,8 +25,8 @@ _ESCAPES: Final = frozenset('"\\/bfnrtu')
 
 
 def repaired(raw: RawCall, known: Mapping[str, ToolSpec]) -> tuple[str, str, str]:
-    """(tool, arguments, fault): arguments are the text of a JSON object, always; the fault is
-    empty when the call can be made. What was valid is not touched."""
+    """Return (tool, arguments, fault). Arguments are always the text of a JSON object; the fault is
+    empty when the call can be made. A valid call is left unchanged."""
     arguments, fault = _arguments(raw.arguments)
     tool = _tool(raw.tool, known)
     if tool is None:
@@ -38,12 +38,12 @@ def _tool(name: str, known: Mapping[str, ToolSpec]) -> str | None:
     if name in known:
         return name
     plain = re.sub(r"[:#]\d{1,4}\Z", "", name.strip())  # some number their calls in the name
-    spellings = {_squeezed(plain), _squeezed(re.split(r"[.:/]", plain)[-1])} - {""}
-    fitting = [tool for tool in known if _squeezed(tool) in spellings]
+    spellings = {_squeeze(plain), _squeeze(re.split(r"[.:/]", plain)[-1])} - {""}
+    fitting = [tool for tool in known if _squeeze(tool) in spellings]
     return fitting[0] if len(fitting) == 1 else None
 
 
-def _squeezed(name: str) -> str:
+def _squeeze(name: str) -> str:
     return re.sub(r"[^a-z0-9]", "", name.lower())
 
 
@@ -52,7 +52,7 @@ def _unknown(name: str, known: Mapping[str, ToolSpec]) -> str:
     if near:
         hint = f"The closest are: {', '.join(near)}."
     else:
-        hint = f"There are: {', '.join(sorted(known))}." if known else "There are none."
+        hint = f"Choose one of: {', '.join(sorted(known))}." if known else "There are none."
     return f"There is no tool named “{_excerpt(name)}”. {hint} Nothing was run."
 
 
@@ -64,7 +64,7 @@ def _arguments(text: str) -> tuple[str, str]:
             f"The arguments were {len(text)} characters that are not a JSON object, so nothing "
             "was run. Call the tool again; split what is long over several calls."
         )
-    found, cut = _mended(text)
+    found, cut = _mend(text)
     if found is not None:
         return found, ""
     if cut:
@@ -78,8 +78,8 @@ def _arguments(text: str) -> tuple[str, str]:
     )
 
 
-def _mended(text: str) -> tuple[str | None, bool]:
-    """A JSON object that the text means, and whether the text ends too early."""
+def _mend(text: str) -> tuple[str | None, bool]:
+    """Return the JSON object that the text means, and whether the text is truncated."""
     for _ in range(WRAPPINGS_MAX):
         text = text.strip()
         if text in ("", "null", "None"):
@@ -95,24 +95,25 @@ def _mended(text: str) -> tuple[str | None, bool]:
         return text, False
     if not text.startswith("{"):
         return None, False
-    relaxed, rest = _relaxed(text)
+    relaxed, rest = _relax(text)
     if rest is None:
         return None, True
     return (relaxed if _TAIL.match(rest) and _is_object(relaxed) else None), False
 
 
-def _relaxed(text: str) -> tuple[str, str | None]:
-    """Strict JSON out of loose JSON, up to where the first bracket closes, and what is behind.
+def _relax(text: str) -> tuple[str, str | None]:
+    """Convert loose JSON into strict JSON, up to where the first bracket closes. Return it and the
+    rest.
 
-    Repairs commas before a closing bracket, Python's words and quotes, and raw control characters
-    and unknown escapes in strings. The rest is None when the text ends first.
+    It repairs trailing commas, Python's words and quotes, and raw control characters and unknown
+    escapes in strings. The rest is None when the text ends first.
     """
     out: list[str] = []
     at, depth = 0, 0
     while at < len(text):
         char = text[at]
         if char in "\"'":
-            string, at = _relaxed_string(text, at)
+            string, at = _relax_string(text, at)
             out.append(string)
             continue
         if word := _WORD.match(text, at):
@@ -131,8 +132,8 @@ def _relaxed(text: str) -> tuple[str, str | None]:
     return "".join(out), None
 
 
-def _relaxed_string(text: str, start: int) -> tuple[str, int]:
-    """The string that begins at `start`, strictly quoted, and where it ends."""
+def _relax_string(text: str, start: int) -> tuple[str, int]:
+    """Return the string that begins at `start`, strictly quoted, and where it ends."""
     quote, at = text[start], start + 1
     out = ['"']
     while at < len(text) and text[at] != quote:
@@ -174,7 +175,7 @@ def _is_object(text: str) -> bool:
 
 
 def _string(text: str) -> str | None:
-    """What is inside, when the text is one JSON string."""
+    """Return the content of the text if it is one JSON string."""
     if not text.startswith('"'):
         return None
     try:
@@ -185,12 +186,12 @@ def _string(text: str) -> str | None:
 
 
 def _excerpt(text: str, *, end: bool = False) -> str:
-    """One short line."""
+    """Return a short excerpt on one line."""
     part = text[-EXCERPT_CHARS_MAX:] if end else text[:EXCERPT_CHARS_MAX]
     part = " ".join(_storable(part).split())
     return part + "…" if len(text) > EXCERPT_CHARS_MAX and not end else part
 
 
 def _storable(text: str) -> str:
-    """Without the lone surrogates that no encoding takes."""
+    """Return the text without lone surrogates, which no encoding accepts."""
     return text.encode("utf-8", "replace").decode()

@@ -24,7 +24,7 @@ from hermes.core.errors import (
     ProviderSilent,
 )
 from hermes.core.messages import Line, Thought, Usage
-from hermes.core.ports import Answer, RawCall, Request
+from hermes.core.ports import Answer, ModelRequest, RawCall
 from hermes.core.signals import TextDelta, ThoughtDelta, Watch
 
 SCRIPT_BYTES_MAX: Final = 4 * 1024 * 1024
@@ -47,15 +47,16 @@ _ERRORS: Final[Mapping[ErrorKind, type[ProviderFailed]]] = {
 
 
 class ScriptedCall(Struct, frozen=True, forbid_unknown_fields=True):
-    """`arguments` as an object, or as a text that goes out as it is, however broken."""
+    """One scripted call. `arguments` are an object, or a text that is sent as it is, however
+    broken."""
 
     tool: str
     arguments: dict[str, object] | str = {}
 
 
 class Step(Struct, frozen=True, forbid_unknown_fields=True):
-    """One answer of the model. In texts, `{last}` is what the person said last, `{result}` the
-    last result of a tool, and `{1}` the first group of the rule's pattern."""
+    """One answer of the model. In texts, `{last}` is the person's last message, `{result}` the last
+    tool result, and `{1}` the first group of the rule's pattern."""
 
     text: str = ""
     calls: tuple[ScriptedCall, ...] = ()
@@ -66,7 +67,7 @@ class Step(Struct, frozen=True, forbid_unknown_fields=True):
 
 
 class Rule(Struct, frozen=True, forbid_unknown_fields=True):
-    """Which steps are played when a person's last text matches."""
+    """The steps that are played when a person's last message matches."""
 
     steps: tuple[Step, ...]
     match: str = ""
@@ -75,8 +76,8 @@ class Rule(Struct, frozen=True, forbid_unknown_fields=True):
 Played = Answer | ProviderFailed
 
 
-class Pace(Struct, frozen=True):
-    """How slowly an answer comes: before its first word, and from word to word."""
+class StreamPace(Struct, frozen=True):
+    """How slowly an answer streams: the delay before its first word, and between words."""
 
     delay_s: float = 0.0
     chunk_s: float = 0.0
@@ -88,8 +89,8 @@ class Script:
     def __init__(self, rules: Sequence[Rule]) -> None:
         self._rules = [(re.compile(rule.match, re.IGNORECASE), rule) for rule in rules]
 
-    def answer(self, request: Request) -> tuple[Played, Pace]:
-        """The nth step at the nth model call since the person's last message."""
+    def answer(self, request: ModelRequest) -> tuple[Played, StreamPace]:
+        """Return the nth step at the nth model call since the person's last message."""
         last = max((at for at, line in enumerate(request.lines) if line.role == "user"), default=-1)
         said = request.lines[last].text if last >= 0 else ""
         since = request.lines[last + 1 :]
@@ -97,20 +98,21 @@ class Script:
         for pattern, rule in self._rules:
             if found := pattern.search(said[:MATCH_CHARS_MAX]):
                 if played >= len(rule.steps):
-                    return _spoken(request, OVER), Pace()
+                    return _speak(request, OVER), StreamPace()
                 words = {"last": said, "result": _result(since), **_groups(found)}
                 step = rule.steps[played]
-                pace = Pace(min(step.delay_s, DELAY_S_MAX), min(step.chunk_s, DELAY_S_MAX))
-                return _played(request, step, words), pace
-        return _spoken(request, NO_RULE), Pace()
+                pace = StreamPace(min(step.delay_s, DELAY_S_MAX), min(step.chunk_s, DELAY_S_MAX))
+                return _play(request, step, words), pace
+        return _speak(request, NO_RULE), StreamPace()
 
 
 class Scripted:
-    """`rule` gives the whole answer, or the error to raise; an answer may come with a pace."""
+    """A provider that plays a script. `rule` returns the answer, perhaps with a pace, or the error
+    to raise."""
 
     def __init__(
         self,
-        rule: Callable[[Request], Played | tuple[Played, Pace]],
+        rule: Callable[[ModelRequest], Played | tuple[Played, StreamPace]],
         *,
         name: str = "scripted:rule",
         sleep: Callable[[float], Awaitable[None]] = asyncio.sleep,
@@ -123,9 +125,9 @@ class Scripted:
     def name(self) -> str:
         return self._name
 
-    async def ask(self, request: Request, watch: Watch) -> Answer:
+    async def ask(self, request: ModelRequest, watch: Watch) -> Answer:
         ruled = self._rule(request)
-        played, pace = ruled if isinstance(ruled, tuple) else (ruled, Pace())
+        played, pace = ruled if isinstance(ruled, tuple) else (ruled, StreamPace())
         await self._sleep(pace.delay_s)
         if isinstance(played, ProviderFailed):
             raise played
@@ -138,11 +140,11 @@ class Scripted:
         return msgspec.structs.replace(played, model=played.model or self._name)
 
     async def aclose(self) -> None:
-        """There is nothing to close."""
+        """Do nothing: there is nothing to close."""
 
 
 def load_script(path: Path, *, at: str) -> Script:
-    """A file of rules. Raises Misconfigured, naming the setting `at` and what is wrong."""
+    """Read a file of rules. Raise Misconfigured, naming the setting `at` and what is wrong."""
     try:
         with path.open("rb") as file:
             raw = file.read(SCRIPT_BYTES_MAX + 1)
@@ -161,10 +163,10 @@ def load_script(path: Path, *, at: str) -> Script:
         raise Misconfigured(at, problem, "See docs/PROVIDERS.md for its form") from broken
 
 
-def _played(request: Request, step: Step, words: Mapping[str, str]) -> Played:
+def _play(request: ModelRequest, step: Step, words: Mapping[str, str]) -> Played:
     if step.error is not None:
         return _ERRORS[step.error](step.text or f"scripted: {step.error}")
-    text = _filled(step.text, words)
+    text = _fill(step.text, words)
     calls = tuple(
         RawCall(
             call.tool,
@@ -174,7 +176,7 @@ def _played(request: Request, step: Step, words: Mapping[str, str]) -> Played:
         )
         for call in step.calls
     )
-    thoughts = (Thought(text=_filled(step.thought, words)),) if step.thought else ()
+    thoughts = (Thought(text=_fill(step.thought, words)),) if step.thought else ()
     return Answer(
         text=text,
         calls=calls,
@@ -184,12 +186,12 @@ def _played(request: Request, step: Step, words: Mapping[str, str]) -> Played:
     )
 
 
-def _spoken(request: Request, text: str) -> Answer:
+def _speak(request: ModelRequest, text: str) -> Answer:
     return Answer(text=text, usage=_usage(request, text, ()))
 
 
-def _usage(request: Request, text: str, calls: Sequence[RawCall]) -> Usage:
-    """Counted, not measured: good enough to see numbers move."""
+def _usage(request: ModelRequest, text: str, calls: Sequence[RawCall]) -> Usage:
+    """Return estimated token counts, good enough to see numbers move."""
     read = tokens_of(request.system) + sum(tokens_of_line(line) for line in request.lines)
     written = tokens_of(text) + sum(tokens_of(call.arguments) for call in calls)
     return Usage(input=read, output=written)
@@ -203,14 +205,14 @@ def _groups(found: re.Match[str]) -> dict[str, str]:
     return {str(at): group or "" for at, group in enumerate(found.groups(), start=1)}
 
 
-def _filled(text: str, words: Mapping[str, str]) -> str:
-    """Only the known places are filled, once: what is put in is not looked at again."""
+def _fill(text: str, words: Mapping[str, str]) -> str:
+    """Fill the known placeholders once; inserted text is not expanded again."""
     return re.sub(r"\{(\w+)\}", lambda m: words.get(m.group(1), m.group(0)), text)
 
 
 def _filled_in(value: object, words: Mapping[str, str]) -> object:
     if isinstance(value, str):
-        return _filled(value, words)
+        return _fill(value, words)
     if isinstance(value, list):
         return [_filled_in(item, words) for item in value]
     if isinstance(value, dict):

@@ -5,33 +5,35 @@ from typing import Protocol
 
 from msgspec import Struct
 
-from hermes.core.ports import Answer, Request
+from hermes.core.ports import Answer, ModelRequest
 from hermes.core.signals import Watch
+from hermes.providers.endpoint import EndpointLabel
 from hermes.providers.pieces import Quirks
-from hermes.providers.whom import Whom
 from hermes.providers.wire import Fold, Wire
 
 
 class Render(Protocol):
-    def __call__(self, request: Request, *, model: str, writer: str, quirks: Quirks) -> bytes: ...
+    def __call__(
+        self, request: ModelRequest, *, model: str, writer: str, quirks: Quirks
+    ) -> bytes: ...
 
 
 class Answering(Fold, Protocol):
-    """A fold that says, when it is finished, what the answer is."""
+    """A fold that returns the answer when it is finished."""
 
     def answer(self, model: str) -> Answer: ...
 
 
 class Speech(Struct, frozen=True):
-    """How a protocol is spoken: where to, a request as bytes, events as an answer."""
+    """A protocol: its path, how a request is encoded, and how events are folded."""
 
     path: str
     render: Render
-    fold: Callable[[Whom], Answering]
+    fold: Callable[[EndpointLabel], Answering]
 
 
 class Served:
-    """`name` is provider:model; `model` is what the server calls it."""
+    """A model behind a server. `name` is provider:model; `model` is the server's name for it."""
 
     def __init__(self, speech: Speech, wire: Wire, model: str, quirks: Quirks) -> None:
         self._speech = speech
@@ -43,7 +45,7 @@ class Served:
     def name(self) -> str:
         return self._wire.endpoint.whom.name
 
-    async def ask(self, request: Request, watch: Watch) -> Answer:
+    async def ask(self, request: ModelRequest, watch: Watch) -> Answer:
         speech, writer = self._speech, self.name
         body = speech.render(request, model=self._model, writer=writer, quirks=self._quirks)
         fold = speech.fold(self._wire.endpoint.whom)

@@ -1,12 +1,12 @@
-"""What a person may set about a model, as values. Made from `model.…` by the program."""
+"""Settings of a model, as values, read from `model.…`."""
 
 from collections.abc import Mapping
 
 from msgspec import Struct
 
 
-class Timeouts(Struct, frozen=True, kw_only=True):
-    """How long a server may take. A model that thinks in silence needs a long first token."""
+class ProviderTimeouts(Struct, frozen=True, kw_only=True):
+    """How long a server may take. A model that reasons silently needs a long first-token limit."""
 
     connect_s: float = 10.0
     first_token_s: float = 300.0
@@ -14,8 +14,8 @@ class Timeouts(Struct, frozen=True, kw_only=True):
     total_s: float = 3600.0
 
 
-class Patience(Struct, frozen=True, kw_only=True):
-    """How often and how long one provider is asked again before the next one is."""
+class RetryLimits(Struct, frozen=True, kw_only=True):
+    """How often and how long one provider is retried before the next one is asked."""
 
     attempts_max: int = 4
     base_s: float = 1.0  # the first wait is a random part of this; it doubles with each attempt
@@ -24,19 +24,20 @@ class Patience(Struct, frozen=True, kw_only=True):
     total_s: float = 1800.0
 
 
-class ModelSettings(Struct, frozen=True, kw_only=True):
-    """One model: who serves it, where, and how it is asked. The key does not show itself."""
+class ProviderSettings(Struct, frozen=True, kw_only=True):
+    """One model: its provider, its URL, and how it is asked. The key is hidden from the text
+    form."""
 
     provider: str = ""
     name: str = ""
     base_url: str = ""
     api_key: str = ""
     context_length: int | None = None
-    timeouts: Timeouts = Timeouts()
-    patience: Patience = Patience()
+    timeouts: ProviderTimeouts = ProviderTimeouts()
+    patience: RetryLimits = RetryLimits()
     headers: Mapping[str, str] = {}
     body: Mapping[str, object] = {}  # goes into every request as it is
-    fallback: tuple["ModelSettings", ...] = ()
+    fallback: tuple["ProviderSettings", ...] = ()
 
     def __repr__(self) -> str:
-        return f"ModelSettings({self.provider!r}, {self.name!r}, {self.base_url!r})"
+        return f"ProviderSettings({self.provider!r}, {self.name!r}, {self.base_url!r})"

@@ -1,4 +1,4 @@
-"""Server-sent events out of bytes, in pieces of any size. No I/O."""
+"""Parse server-sent events from bytes, in pieces of any size. No I/O."""
 
 from msgspec import Struct
 
@@ -6,18 +6,18 @@ EVENT_BYTES_MAX = 16 * 1024 * 1024  # one event, an unfinished line included
 
 
 class TooLong(ValueError):
-    """The server sends an event that has no end."""
+    """An event exceeds the size limit."""
 
 
 class ServerEvent(Struct, frozen=True):
-    """`name` is empty where the protocol gives none."""
+    """One event. `name` is empty where the protocol gives none."""
 
     name: str
     data: bytes
 
 
 class EventReader:
-    """Feed it what arrives; it gives back the events that are complete."""
+    """Take received bytes and return the events that are complete."""
 
     def __init__(self, event_bytes_max: int = EVENT_BYTES_MAX) -> None:
         self._max = event_bytes_max
@@ -43,7 +43,8 @@ class EventReader:
         return events
 
     def end(self) -> list[ServerEvent]:
-        """The stream is over. A last event without its blank line counts: some servers stop so."""
+        """End the stream. A last event without its blank line counts, because some servers stop
+        that way."""
         found = self.feed(b"\n")
         last = self._dispatch()
         return [*found, last] if last is not None else found

@@ -1,12 +1,12 @@
-"""Talk with a model server, bounded in time and bytes.
+"""Talk to a model server, with limits on time and bytes.
 
-How the bytes travel is http's business, what they mean a Fold's (openai_fold, anthropic_fold).
+http moves the bytes; a Fold (openai_fold, anthropic_fold) gives them meaning.
 """
 
 import asyncio
 import contextlib
 import time
-from collections.abc import AsyncIterator, Callable, Mapping, Sequence
+from collections.abc import AsyncIterator, Callable, Sequence
 from typing import Final, Protocol
 
 from hermes.core.errors import (
@@ -16,20 +16,22 @@ from hermes.core.errors import (
     ProviderSilent,
 )
 from hermes.core.signals import Glimpse, Watch
-from hermes.egress.faults import (
+from hermes.providers.endpoint import Endpoint
+from hermes.providers.failures import failure
+from hermes.providers.sse import EventReader, ServerEvent, TooLong
+from hermes.wire.body import Limited
+from hermes.wire.faults import (
     Broken,
     ConnectLate,
     HttpFailed,
     Stuck,
+    TooMuch,
     Unreachable,
     Unsendable,
 )
-from hermes.egress.response import Response
-from hermes.providers.failures import failure
-from hermes.providers.http import Client
-from hermes.providers.sse import EventReader, ServerEvent, TooLong
-from hermes.providers.whom import Endpoint, is_loopback
-from hermes.views.rare import proxies
+from hermes.wire.http import Client
+from hermes.wire.response import Response
+from hermes.wire.route import proxies_to
 
 ANSWER_BYTES_MAX: Final = 64 * 1024 * 1024
 ERROR_BYTES_MAX: Final = 64 * 1024
@@ -42,24 +44,24 @@ DRAIN_S: Final = 0.05  # for the last bytes of a finished answer, so that its co
 
 
 class Fold(Protocol):
-    """Puts an answer together. It raises a ProviderFailed for what it cannot believe."""
+    """Assembles an answer. It raises a ProviderFailed for malformed input."""
 
     @property
     def started(self) -> bool:
-        """Has the model said anything yet?"""
+        """Return True if the model has sent anything yet."""
 
     @property
     def finished(self) -> bool:
-        """Has the server said that nothing follows?"""
+        """Return True if the server has said that nothing follows."""
 
     def take(self, event: ServerEvent) -> Sequence[Glimpse]: ...
 
     def whole(self, body: bytes) -> Sequence[Glimpse]:
-        """A server that does not stream sent this."""
+        """Take the body of a server that does not stream."""
 
 
 class Wire:
-    """One server. Cancelling the task that waits here closes its connection at once."""
+    """A client for one model server. Cancelling the waiting task closes its connection at once."""
 
     def __init__(self, endpoint: Endpoint, *, clock: Callable[[], float] = time.time) -> None:
         self.endpoint = endpoint
@@ -68,7 +70,7 @@ class Wire:
         self._made: Client | None = None
 
     async def converse(self, path: str, body: bytes, fold: Fold, watch: Watch) -> None:
-        """Send `body` and feed the fold until it is finished or the server is."""
+        """Send `body` and feed the fold until the fold is finished or the response ends."""
         async with self._room:
             await self._converse(path, body, fold, watch)
 
@@ -83,23 +85,27 @@ class Wire:
             raise ProviderSilent(self._late(fold, over)) from late
         except TooLong as long:
             raise ProviderGarbled(f"{self.endpoint.whom.name} sent {long}.") from long
+        except TooMuch as much:
+            raise self._too_long(ANSWER_BYTES_MAX) from much
         except HttpFailed as broken:
             raise self._broken(broken) from broken
 
     async def fetch(self, path: str) -> bytes:
-        """The body of a GET, for listings."""
+        """Return the body of a GET, for listings."""
         try:
             async with (
                 asyncio.timeout(LISTING_S),
                 self._client().exchange("GET", path) as response,
             ):
                 await self._demand_success(response)
-                return b"".join([piece async for piece in Counted(response, LISTING_BYTES_MAX)])
+                return b"".join([piece async for piece in Limited(response, LISTING_BYTES_MAX)])
         except TimeoutError as late:
             name = self.endpoint.whom.name
-            raise ProviderSilent(f"{name} gave no listing within {LISTING_S:g} s.") from late
-        except TooLong as long:
-            raise ProviderGarbled(f"{self.endpoint.whom.name} sent {long}.") from long
+            raise ProviderSilent(
+                f"{name} did not list its models within {LISTING_S:g} s."
+            ) from late
+        except TooMuch as much:
+            raise self._too_long(LISTING_BYTES_MAX) from much
         except HttpFailed as broken:
             raise self._broken(broken) from broken
 
@@ -111,7 +117,7 @@ class Wire:
     async def _exchange(self, path: str, body: bytes, listener: "Listener") -> None:
         async with self._client().exchange("POST", path, body) as response:
             await self._demand_success(response)
-            pieces = Counted(response, ANSWER_BYTES_MAX)
+            pieces = Limited(response, ANSWER_BYTES_MAX)
             head = await _head(pieces)
             if head.lstrip().startswith(b"{"):
                 listener.whole(head + b"".join([piece async for piece in pieces]))
@@ -126,7 +132,7 @@ class Wire:
     async def _demand_success(self, response: Response) -> None:
         if 200 <= response.status < 300:
             if response.encoding:
-                raise Broken(f"compressed with {response.encoding}, which nobody asked for")
+                raise Broken(f"compressed with {response.encoding}, which was not requested")
             return
         body = b""
         with contextlib.suppress(HttpFailed, TimeoutError):  # the status says enough
@@ -154,12 +160,17 @@ class Wire:
     def _late(self, fold: Fold, over: float) -> str:
         whom, waits = self.endpoint.whom, self.endpoint.timeouts
         if asyncio.get_running_loop().time() >= over:
-            return f"{whom.name} did not end its answer within {waits.total_s:g} s."
+            return f"{whom.name} did not finish its answer within {waits.total_s:g} s."
         if fold.started:
             return f"{whom.name} went silent for {waits.silence_s:g} s in the middle of an answer."
         return (
             f"{whom.name} sent no first token within {waits.first_token_s:g} s ({whom.url}). "
             "Raise model.timeouts.first_token_s if the model needs longer."
+        )
+
+    def _too_long(self, bytes_max: int) -> ProviderGarbled:
+        return ProviderGarbled(
+            f"{self.endpoint.whom.name} sent an answer of more than {bytes_max:,} bytes."
         )
 
     def _foreign(self, excerpt: str) -> str:
@@ -193,7 +204,7 @@ class Wire:
 
 
 class Listener:
-    """Hands events to the fold and moves the deadline with them."""
+    """Pass events to the fold and extend the deadline with each."""
 
     def __init__(
         self,
@@ -223,7 +234,8 @@ class Listener:
         self._take(reader.end())
 
     def _take(self, events: Sequence[ServerEvent]) -> bool:
-        """Comments are no events: a proxy that says it waits is as silent as one that does not."""
+        """Take events. Comments do not extend the deadline: a proxy's keep-alive is not an
+        answer."""
         for event in events:
             self.heard = True
             self._show(self.fold.take(event))
@@ -239,33 +251,9 @@ class Listener:
             self._watch(glimpse)
 
 
-class Counted:
-    """The body of a response, up to a limit. A generator that is left in the middle would cost a
-    task to end it, and most answers are left before their last byte."""
-
-    def __init__(self, response: Response, limit: int) -> None:
-        self._response = response
-        self._limit = limit
-        self._total = 0
-
-    def __aiter__(self) -> AsyncIterator[bytes]:
-        return self
-
-    async def __anext__(self) -> bytes:
-        piece = await anext(self._response)
-        self._total += len(piece)
-        if self._total > self._limit:
-            raise TooLong(f"an answer of more than {self._limit} bytes")
-        return piece
-
-
-def proxies_to(url: str) -> Mapping[str, str]:
-    """What the environment says of proxies on the way there."""
-    return {} if is_loopback(url) else proxies()
-
-
 async def _head(pieces: AsyncIterator[bytes]) -> bytes:
-    """Enough to see what kind of answer it is: up to the first byte that is no space."""
+    """Return the start of a body, up to the first byte that is not whitespace, to tell its
+    format."""
     head = b""
     async for piece in pieces:
         head += piece

@@ -1,1 +1,1 @@
-"""Secrets stay where they belong: every text that leaves us passes one sink that knows them."""
+"""Redact secrets: every text that leaves the process passes one sink that knows them."""

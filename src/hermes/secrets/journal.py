@@ -1,7 +1,7 @@
-"""Events and live glimpses on their way out of a worker, without secrets.
+"""Redact events and live updates before they leave a worker.
 
-An event is cleaned before anything is decided by it, so that what is written, shown, sent and run
-is one and the same. What a provider wants back byte for byte (`opaque`) stays as it is.
+An event is redacted before any decision uses it, so that the stored, shown, sent and executed texts
+are the same. Provider data that must go back unchanged (`opaque`) is kept as it is.
 """
 
 from collections.abc import Callable
@@ -15,11 +15,11 @@ from hermes.secrets.live import Sink
 from hermes.secrets.redactor import Stream
 
 Safe = Callable[[str], str]
-STREAMS_MAX = 64  # calls whose output is followed at a time
+STREAMS_MAX = 64  # calls whose output is tracked at a time
 
 
 def cleaned(event: e.Event, safe: Safe) -> e.Event:
-    """The event with all its texts made safe."""
+    """Return the event with all its texts redacted."""
     match event:
         case e.ModelAnswered():
             return replace(
@@ -33,10 +33,16 @@ def cleaned(event: e.Event, safe: Safe) -> e.Event:
             )
         case e.CallEnded():
             facts = {name: safe(value) for name, value in event.facts.items()}
-            return replace(event, text=safe(event.text), facts=facts)
+            return replace(
+                event,
+                text=safe(event.text),
+                facts=facts,
+                source=safe(event.source),
+                diff=safe(event.diff),
+            )
         case e.QuestionAsked():
-            return replace(event, question=_reply(event.question, safe))
-        case e.QuestionAnswered() | e.TurnSteered():
+            return replace(event, question=_reply(event.question, safe), card=safe(event.card))
+        case e.QuestionAnswered() | e.TurnSteered() | e.DraftBegun():
             return replace(event, text=safe(event.text))
         case e.FactSet():
             return replace(event, value=safe(event.value))
@@ -47,7 +53,7 @@ def cleaned(event: e.Event, safe: Safe) -> e.Event:
 
 
 def clean_inbound(inbound: Inbound, safe: Safe) -> Inbound:
-    """A message on its way in: a person may send a secret that we know."""
+    """Redact an inbound message: a person may send a secret that is known here."""
     before = tuple(replace(line, text=safe(line.text)) for line in inbound.before)
     instructions = safe(inbound.instructions)
     return replace(inbound, text=safe(inbound.text), before=before, instructions=instructions)
@@ -74,13 +80,14 @@ def _replies(replies: tuple[Reply, ...], safe: Safe) -> tuple[Reply, ...]:
 
 
 def _reply(reply: Reply, safe: Safe) -> Reply:
-    """A button's second half goes back to us when it is pressed, and is ours."""
+    """Redact a reply. A button's value is ours and comes back when pressed, so it is kept."""
     buttons = tuple((safe(label), says) for label, says in reply.buttons)
     return replace(reply, text=safe(reply.text), buttons=buttons)
 
 
 def veiled(watch: Watch, sink: Sink) -> Watch:
-    """The same watch, which sees no secret. The last word may stay away: the event brings it."""
+    """Return a watch that receives redacted text. The last characters may be missing; the event has
+    them."""
     streams: dict[object, Stream] = {}
 
     def stream(key: object) -> Stream:

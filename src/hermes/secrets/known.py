@@ -1,26 +1,26 @@
-"""Which values are secrets: those of settings at secret places, those of .env, those in URLs."""
+"""Collect the secret values: secret settings, values in .env, and passwords in URLs."""
 
 import re
 from collections.abc import Iterator, Mapping
 
 import msgspec
 
+from hermes.lazy import LazyPattern
 from hermes.secrets.variants import is_hidable
 from hermes.settings import Settings
 from hermes.settings.shape import NOT_SET, is_secret
 from hermes.settings.sources import PREFIX
-from hermes.views.expressions import Expression
 
-CHARS_MAX = 20_000  # of one value
+CHARS_MAX = 20_000  # characters of one value
 RANDOM_CHARS_MIN = 16
-_NAMES = Expression(
+_NAMES = LazyPattern(
     r"(?:key|token|secret|passw(?:or)?d|passphrase|pass|pwd|credentials?|auth|cookie|dsn|pat)$",
     re.IGNORECASE,
 )
-_FOLDERS = frozenset({"PWD", "OLDPWD"})  # the shell's own: where it is, no password
-_PASSWORD = Expression(r"://[^\s/:@]{0,128}:([^\s/@]{1,512})@")
-_SCHEME = Expression(r"(?:bearer|basic|token)\s+(\S+)", re.IGNORECASE)
-# Headers whose values are no secrets and stand in many texts.
+_FOLDERS = frozenset({"PWD", "OLDPWD"})  # set by the shell: paths, never passwords
+_PASSWORD = LazyPattern(r"://[^\s/:@]{0,128}:([^\s/@]{1,512})@")
+_SCHEME = LazyPattern(r"(?:bearer|basic|token)\s+(\S+)", re.IGNORECASE)
+# Header values that are common words, not secrets.
 _OPEN_HEADERS = frozenset(
     {"accept", "accept-language", "anthropic-beta", "anthropic-version", "content-type"}
     | {"http-referer", "openai-beta", "referer", "user-agent", "x-title"}
@@ -28,7 +28,7 @@ _OPEN_HEADERS = frozenset(
 
 
 def secrets_of(settings: Settings) -> frozenset[str]:
-    """Everything secret in settings as they were read, and in the process's environment."""
+    """Return all secrets in the settings and in the process environment."""
     tree: Mapping[str, object] = msgspec.to_builtins(settings)
     found = {
         part
@@ -46,7 +46,7 @@ def secrets_of(settings: Settings) -> frozenset[str]:
 
 
 def secrets_in(stored: Mapping[str, str]) -> frozenset[str]:
-    """Of a file that is there for secrets (.env): also what only looks like one."""
+    """Return the secrets in .env, including values that only look like one."""
     found: set[str] = set()
     for name, value in stored.items():
         path = tuple(name.removeprefix(PREFIX).lower().split("__"))
@@ -58,7 +58,7 @@ def secrets_in(stored: Mapping[str, str]) -> frozenset[str]:
 
 
 def _nested(path: tuple[str, ...], value: object) -> Iterator[str]:
-    """The secrets somewhere in a tree, and the passwords of its URLs."""
+    """Yield the secrets in a nested value, and the passwords in its URLs."""
     if isinstance(value, Mapping):
         for key, inner in value.items():
             yield from _nested((*path, str(key)), inner)
@@ -72,7 +72,7 @@ def _nested(path: tuple[str, ...], value: object) -> Iterator[str]:
 
 
 def _parts(value: str) -> Iterator[str]:
-    """The whole value; behind the name of a scheme, and in a URL, the secret part of it, too."""
+    """Yield the whole value, and its secret part after an auth scheme or inside a URL."""
     value = value[:CHARS_MAX].strip()
     yield value
     if (found := _SCHEME.fullmatch(value)) is not None:
@@ -81,7 +81,7 @@ def _parts(value: str) -> Iterator[str]:
 
 
 def _is_random(value: str) -> bool:
-    """Letters and digits in one long word that is no path and no address."""
+    """Return True for one long word of letters and digits that is not a path or an address."""
     return (
         len(value) >= RANDOM_CHARS_MIN
         and not any(each.isspace() for each in value)

@@ -1,6 +1,7 @@
-"""The one sink of a process: it learns of a new secret while it runs, and forgets no old one.
+"""The redaction sink of a process: it learns new secrets while running and keeps old ones.
 
-It looks at the files when it is used, a few times a second at most; nothing has to be started.
+It checks the files for changes when it is used, at most a few times a second; it needs no thread or
+task.
 """
 
 import threading
@@ -15,14 +16,14 @@ from hermes.settings import Settings
 from hermes.settings.home import SECRETS
 from hermes.settings.sources import read_secrets
 
-LOOK_S = 0.25  # a new value is known within that
-VALUES_MAX = 2_000  # old ones beyond that are forgotten, the oldest first
+LOOK_S = 0.25  # the longest delay before a new value is known
+VALUES_MAX = 2_000  # beyond this, the oldest secrets are dropped
 
 Stamp = tuple[int, int, int]
 
 
 class Sink:
-    """Calling it gives a text without secrets. For every text that is kept or shown."""
+    """Redact a text when called. Every text that is stored or shown passes through it."""
 
     def __init__(
         self,
@@ -46,11 +47,11 @@ class Sink:
         return self.redactor()(text)
 
     def stream(self) -> Stream:
-        """For a text that is shown while it comes."""
+        """Return a redactor for a text that arrives in pieces."""
         return Stream(self.redactor)
 
     def learn(self, values: Iterable[str]) -> None:
-        """These are secrets from now on."""
+        """Add values to the known secrets."""
         with self._lock:
             self._learn(values)
 
@@ -69,7 +70,7 @@ class Sink:
         try:
             stored, _problems = read_secrets(file)
         except Misconfigured:
-            return  # half of a file, perhaps: the next look finds the whole
+            return  # perhaps a half-written file; the next check reads it again
         self._stamp = stamp
         self._learn(secrets_in(stored))
 
@@ -83,7 +84,7 @@ class Sink:
 
 
 def sink_of(home: Path, settings: Settings) -> Sink:
-    """The secrets of this home, those that it has now and those that it will have."""
+    """Return a sink for the current and future secrets of this home."""
     return Sink(sorted(secrets_of(settings)), file=home / SECRETS)
 
 

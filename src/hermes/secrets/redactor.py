@@ -1,34 +1,41 @@
-"""Take known secrets, and what looks like one, out of a text, whole or as it comes in pieces.
+"""Redact known secrets, and text that looks like one, in whole texts and in streams.
 
-Known ones are found by their bytes: of each form, the eight grams at its first eight places are
-known, and one of them stands at a place of the text that is divisible by eight. So the cost does
-not grow with the number of secrets, and a text without any is read once.
+Known secrets are found with an n-gram index: of each form, the 8-grams at its first eight offsets
+are indexed, and one of them must occur at a multiple of eight in the text. So the cost does not
+grow with the number of secrets, and a text is read once.
 """
 
 import re
+import string
 from bisect import bisect_left
 from collections.abc import Callable, Iterable, Iterator
+from functools import cached_property
 
+from hermes.lazy import LazyPattern
+from hermes.secrets.dumps import dump_forms, views, whole_pattern
 from hermes.secrets.shapes import RUN_MAX, shapes_in
 from hermes.secrets.variants import variants
-from hermes.views.expressions import Expression
 
 HIDDEN = "•••"
 _HIDDEN = HIDDEN.encode()
+DUMP_CHARS_MAX = 1_000_000  # longer than any text for a model or a person
 GRAM = 8
-LONG = 2 * GRAM - 1  # a form of so many bytes contains a whole gram at such a place
-# What a key is made of, at the end of a text, perhaps behind the word that announces one.
-_RUN = Expression(
-    rf"(?:(?:bearer|basic)[ :]{{1,4}})?[a-z0-9_.:~+/=@-]{{0,{RUN_MAX}}}\Z", re.ASCII | re.IGNORECASE
-)
-_WORD_CHARS = 16  # of that word
+LONG = 2 * GRAM - 1  # a form of this many bytes always covers one aligned 8-gram
+# The characters of a key at the end of a text, perhaps after the word that introduces it.
+_RUN_SIGNS = string.ascii_letters + string.digits + "_.:~+/=@-"
+_NO_RUN = LazyPattern(r"[^A-Za-z0-9_.:~+/=@-]")
+_ANNOUNCED = LazyPattern(r"(?:bearer|basic)[ :]{1,4}\Z", re.ASCII | re.IGNORECASE)
+_WORD_CHARS = 16  # characters of that word
+RUN_READ_AT_ONCE = 256  # characters of a long word that are searched again with each piece
 Span = tuple[int, int]
 
 
 class Redactor:
-    """Knows some secrets. Calling it gives the text without them."""
+    """Hold a set of secrets. Calling it returns the text without them."""
 
     def __init__(self, values: Iterable[str] = ()) -> None:
+        values = list(values)
+        self._values = values
         forms = {form.encode("utf-8", "replace") for value in values for form in variants(value)}
         self._sorted = sorted(forms)
         self._heads = frozenset(form[:2] for form in forms)
@@ -50,19 +57,34 @@ class Redactor:
         spans = list(self._known(raw))
         if spans:
             text = _without(raw, spans).decode("utf-8", "surrogatepass")
-        shapes = list(shapes_in(text))
+        shapes = [*shapes_in(text), *self._dumped(text)]
         return _masked(text, shapes) if shapes else text
 
     def spans(self, text: str) -> list[Span]:
-        """Where secrets stand in the text, in order and apart."""
+        """Return where secrets are in the text: sorted, without overlaps."""
         raw = text.encode("utf-8", "surrogatepass")
-        known = [
-            (_chars(raw[:start]), _chars(raw[:stop])) for start, stop in _apart(self._known(raw))
-        ]
-        return _apart((*known, *shapes_in(text)))
+        known, chars, at = list[Span](), 0, 0
+        for start, stop in _apart(self._known(raw)):
+            begin = chars + _chars(raw[at:start])
+            chars, at = begin + _chars(raw[start:stop]), stop
+            known.append((begin, chars))
+        return _apart((*known, *shapes_in(text), *self._dumped(text)))
+
+    @cached_property
+    def _in_dumps(self) -> re.Pattern[str] | None:
+        """Return the pattern for dumps, built on first use: most texts are not dumps."""
+        return whole_pattern(frozenset(form for each in self._values for form in dump_forms(each)))
+
+    def _dumped(self, text: str) -> Iterator[Span]:
+        if not self._values or len(text) > DUMP_CHARS_MAX:
+            return
+        for view, places in views(text):
+            if self._in_dumps is not None:
+                for found in self._in_dumps.finditer(view):
+                    yield places[found.start()], places[found.end() - 1] + 1
 
     def begun(self, text: str) -> int:
-        """How many characters at the end may be the beginning of a known secret."""
+        """Return how many characters at the end may be the start of a known secret."""
         raw = text[-self.longest :].encode("utf-8", "surrogatepass") if self.longest else b""
         for start in range(len(raw)):
             if (raw[start : start + 2] in self._heads or start == len(raw) - 1) and (
@@ -92,7 +114,7 @@ class Redactor:
 
 
 class Stream:
-    """A text in pieces. What may be the beginning of a secret is held back until it is none.
+    """Redact a text that arrives in pieces. A possible start of a secret is held back.
 
     `redactor` is asked for each piece: a secret that becomes known meanwhile is hidden, too.
     """
@@ -100,28 +122,47 @@ class Stream:
     def __init__(self, redactor: Callable[[], Redactor]) -> None:
         self._redactor = redactor
         self._held = ""
+        self._waiting: list[str] = []  # pieces of a word that continues
+        self._waiting_chars = 0
+        self._in_run = False  # inside a long word
 
     def feed(self, piece: str) -> str:
-        """What may be shown of it now."""
-        text = self._held + piece
+        """Return the redacted text that can be shown now. A long word is searched again only after
+        it has doubled, so the total cost stays linear."""
+        self._waiting.append(piece)
+        self._waiting_chars += len(piece)
+        if self._in_run and self._waiting_chars < RUN_MAX and _NO_RUN.search(piece) is None:
+            return ""
+        text = self._held + "".join(self._waiting)
+        self._waiting, self._waiting_chars = [], 0
         redactor = self._redactor()
-        run = _RUN.search(text, max(0, len(text) - RUN_MAX - _WORD_CHARS))
-        held = max(redactor.begun(text), len(run[0]) if run is not None else 0)
+        held = max(redactor.begun(text), _run_chars(text))
         cut = len(text) - held
         spans = redactor.spans(text)
-        # A secret that ends in what is held back is kept whole: it may yet turn out longer.
+        # Hold back a secret that ends in the held part as a whole: it may turn out to be longer.
         cut = min((start for start, stop in spans if start < cut < stop), default=cut)
         self._held = text[cut:]
+        self._in_run = len(self._held) >= RUN_READ_AT_ONCE
         return _masked(text[:cut], [span for span in spans if span[1] <= cut])
 
     def close(self) -> str:
-        """The rest."""
-        text, self._held = self._held, ""
+        """Return the rest, redacted."""
+        text = self._held + "".join(self._waiting)
+        self._held, self._waiting, self._waiting_chars, self._in_run = "", [], 0, False
         return self._redactor()(text)
 
 
+def _run_chars(text: str) -> int:
+    """Return how many characters at the end may be the start of a key."""
+    tail = text[-RUN_MAX:]
+    run = len(tail) - len(tail.rstrip(_RUN_SIGNS))
+    before = text[: len(text) - run][-_WORD_CHARS:]
+    announced = _ANNOUNCED.search(before)
+    return run + (len(announced[0]) if announced is not None else 0)
+
+
 def _apart(spans: Iterable[Span]) -> list[Span]:
-    """In order; those that touch are one."""
+    """Sort the spans and merge those that touch."""
     whole: list[Span] = []
     for start, stop in sorted(spans):
         if whole and start <= whole[-1][1]:

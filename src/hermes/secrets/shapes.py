@@ -1,16 +1,16 @@
-"""What keys of well-known services look like, for secrets that nobody told us.
+"""Recognise API keys of well-known services by their format, for secrets that are not known.
 
-An expression is tried only where its mark is in the text, and repeats one class of characters at a
-time up to a limit: none goes back over what it has read.
+A pattern runs only if its marker occurs in the text, and repeats one character class up to a limit,
+so there is no backtracking (ReDoS).
 """
 
 import re
 from collections.abc import Iterator
 
-from hermes.views.expressions import Expression
+from hermes.lazy import LazyPattern
 
-RUN_MAX = 4_096  # characters of one key, at most
-# The mark stands in every such key; most texts have none of them, and that is quickly seen.
+RUN_MAX = 4_096  # longest key, in characters
+# Every such key contains the marker; most texts have none, which is fast to check.
 _SHAPES = {
     "sk-": r"sk-[\w-]{20,512}",  # OpenAI, Anthropic, OpenRouter
     "k_live_": r"[srp]k_live_\w{16,256}",
@@ -53,22 +53,22 @@ _SHAPES = {
     ".": r"(?<![\w-])[MNO][\w-]{23,27}\.[\w-]{6}\.[\w-]{27,40}",  # Discord
     ":": r"(?<![0-9])[0-9]{8,10}:[\w-]{35}",  # Telegram
 }
-# These two begin with nothing of their own: their middle is looked for first.
+# These two have no prefix; their middle part is searched first.
 _MIDDLES = {
-    ".": Expression(r"\.[\w-]{6}\.[\w-]{27}", re.ASCII),
-    ":": Expression(r":(?<=[0-9]{8}:)[\w-]{35}", re.ASCII),
+    ".": LazyPattern(r"\.[\w-]{6}\.[\w-]{27}", re.ASCII),
+    ":": LazyPattern(r":(?<=[0-9]{8}:)[\w-]{35}", re.ASCII),
 }
-_TOKENS = tuple((mark, Expression(shape, re.ASCII)) for mark, shape in _SHAPES.items())
-_URL = Expression(r"://[^\s/:@\"'<>]{0,128}:([^\s/@\"'<>]{1,512})@")
-_SCHEME = Expression(r"(?:bearer|basic)[ :]{1,4}([\w.~+/=-]{16,4096})", re.ASCII | re.IGNORECASE)
+_TOKENS = tuple((mark, LazyPattern(shape, re.ASCII)) for mark, shape in _SHAPES.items())
+_URL = LazyPattern(r"://[^\s/:@\"'<>]{0,128}:([^\s/@\"'<>]{1,512})@")
+_SCHEME = LazyPattern(r"(?:bearer|basic)[ :]{1,4}([\w.~+/=-]{16,4096})", re.ASCII | re.IGNORECASE)
 _SCHEMES = ("Bearer", "bearer", "BEARER", "Basic ", "basic ")
-_PEM = Expression(
+_PEM = LazyPattern(
     r"-----BEGIN [A-Z ]{0,32}PRIVATE KEY-----([^-]{1,16384})-----END [A-Z ]{0,32}PRIVATE KEY-----"
 )
 
 
 def shapes_in(text: str) -> Iterator[tuple[int, int]]:
-    """Where something looks like a key: [start, stop), of the secret part alone."""
+    """Yield where something looks like a key: [start, stop) of the secret part alone."""
     for mark, token in _TOKENS:
         middle = _MIDDLES.get(mark)
         if mark in text and (middle is None or middle.search(text) is not None):
@@ -84,5 +84,5 @@ def shapes_in(text: str) -> Iterator[tuple[int, int]]:
 
 
 def _goes_on(text: str, place: int) -> bool:
-    """Is the word longer than what was found? Then it is something else."""
+    """Return True if the word continues after the match, which means it is not such a key."""
     return 0 <= place < len(text) and text[place].isascii() and text[place].isalnum()

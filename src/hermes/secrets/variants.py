@@ -1,29 +1,29 @@
-"""The forms in which a secret turns up: as it is, escaped, in a URL, in hex, in base64.
+"""List the encodings of a secret: plain, reversed, escaped, URL, hex, base32, base64.
 
-Inside a longer base64 text the same bytes look different by where they begin, so all three
-alignments are made, each cut to the characters that depend on nothing around it.
+Inside a longer base64 text the encoding depends on the offset, so all three alignments are listed,
+each cut to the characters that depend on the secret alone.
 """
 
 import json
 import re
-from base64 import b64encode, urlsafe_b64encode
+from base64 import b32encode, b64encode, urlsafe_b64encode
 from collections.abc import Iterator
 from urllib.parse import quote, quote_plus
 
-CHARS_MIN = 6  # shorter ones would black out ordinary words
-WORD_CHARS_MIN = 8  # so would a short one of letters alone
-LINE_CHARS_MIN = 16  # of a secret with several lines (a private key), each such line is one, too
+CHARS_MIN = 6  # redacting shorter ones would hide ordinary words
+WORD_CHARS_MIN = 8  # likewise for letters only
+LINE_CHARS_MIN = 16  # each line this long of a multi-line secret (a private key) is a secret, too
 _ENTITIES = (("&", "&amp;"), ("<", "&lt;"), (">", "&gt;"), ('"', "&quot;"), ("'", "&#x27;"))
 _PERCENT = re.compile("%[0-9A-F]{2}")
 
 
 def is_hidable(value: str) -> bool:
-    """Long enough that hiding it everywhere hides nothing else."""
+    """Return True if the value is long enough to be redacted without hiding ordinary words."""
     return len(value) >= (WORD_CHARS_MIN if value.isalpha() else CHARS_MIN)
 
 
 def variants(value: str) -> frozenset[str]:
-    """All forms of one secret; none of a value that is too short to be hidden."""
+    """Return all forms of a secret; none if the value is too short to redact."""
     if not is_hidable(value):
         return frozenset()
     found = {form for part in _parts(value) for form in _forms(part)}
@@ -43,8 +43,21 @@ def _in_markup(value: str) -> str:
     return value
 
 
+def joined_forms(value: str) -> Iterator[str]:
+    """Yield the encodings in which letters stand for bytes: hex and base64."""
+    raw = value.encode("utf-8", "replace")
+    yield raw.hex()
+    yield raw.hex().upper()
+    for shift in range(3):
+        plain = b64encode(bytes(shift) + raw), urlsafe_b64encode(bytes(shift) + raw)
+        first, last = (shift * 8 + 5) // 6, (shift + len(raw)) * 8 // 6
+        yield from (text[first:last].decode() for text in plain)
+
+
 def _forms(value: str) -> Iterator[str]:
     yield value
+    yield value[::-1]
+    yield "\0".join(value)  # UTF-16
     yield json.dumps(value)[1:-1]
     yield json.dumps(value, ensure_ascii=False)[1:-1]
     yield repr(value)[1:-1]
@@ -54,9 +67,11 @@ def _forms(value: str) -> Iterator[str]:
         yield _PERCENT.sub(lambda found: found[0].lower(), quoted)
     raw = value.encode("utf-8", "replace")
     yield repr(raw)[2:-1]
-    yield raw.hex()
-    yield raw.hex().upper()
-    for shift in range(3):
-        plain = b64encode(bytes(shift) + raw), urlsafe_b64encode(bytes(shift) + raw)
-        first, last = (shift * 8 + 5) // 6, (shift + len(raw)) * 8 // 6
-        yield from (text[first:last].decode() for text in plain)
+    yield "".join(f"%{byte:02X}" for byte in raw)
+    yield "".join(f"%{byte:02x}" for byte in raw)
+    yield "".join(f"\\x{byte:02x}" for byte in raw)
+    for shift in range(5):
+        yield b32encode(bytes(shift) + raw)[
+            (shift * 8 + 4) // 5 : (shift + len(raw)) * 8 // 5
+        ].decode()
+    yield from joined_forms(value)

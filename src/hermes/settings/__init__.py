@@ -1,7 +1,16 @@
-"""What a person may set: read once at the border, checked as a whole, a frozen value ever after."""
+"""Settings: read once at start, validated as a whole, immutable afterwards."""
 
 from hermes.settings.home import home_of, prepare
 from hermes.settings.read import load, survey
-from hermes.settings.shape import Fallback, Model, Settings, Timeouts
+from hermes.settings.shape import Fallback, ModelSettings, Settings, TimeoutSettings
 
-__all__ = ["Fallback", "Model", "Settings", "Timeouts", "home_of", "load", "prepare", "survey"]
+__all__ = [
+    "Fallback",
+    "ModelSettings",
+    "Settings",
+    "TimeoutSettings",
+    "home_of",
+    "load",
+    "prepare",
+    "survey",
+]

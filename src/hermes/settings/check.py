@@ -1,6 +1,6 @@
-"""A tree of raw values against the shape: settings, and everything that is wrong with them.
+"""Validate a tree of raw values against the settings; collect every problem.
 
-What is wrong never costs the rest: a bad key falls back to its default and is reported.
+An invalid key falls back to its default and is reported; the other keys still count.
 """
 
 import math
@@ -16,7 +16,7 @@ from msgspec.structs import FieldInfo, fields
 from hermes.core.errors import Misconfigured
 from hermes.settings.lines import line_of
 from hermes.settings.shape import NOT_SET, Section, Settings, is_secret
-from hermes.views.rare import likely
+from hermes.views.similar import likely
 
 DEPTH_MAX = 20
 SHOWN_MAX = 40
@@ -30,8 +30,8 @@ _KINDS: Mapping[object, str] = {
 
 
 class Checker:
-    """One reading of one tree. `origins` names the variable that a value came from, if one did;
-    `text` is the file that the others came from."""
+    """Validate one tree. `origins` names the environment variable of a value, if it came from one;
+    `text` is the file that the other values came from."""
 
     def __init__(
         self, secrets: Mapping[str, str], origins: Mapping[str, str], text: str = ""
@@ -60,7 +60,8 @@ class Checker:
         return values
 
     def _value(self, field: FieldInfo, raw: object, path: tuple[str, ...]) -> object:
-        """The value that fits the field; None when it does not, which has been reported then."""
+        """Return the validated value for the field. Return None, and report the problem, if it is
+        invalid."""
         if (section := _section(field.type)) is not None:
             if self._is_mapping(raw, path):
                 return section(**self._values(section, raw, path))
@@ -89,7 +90,7 @@ class Checker:
         return tuple(found)
 
     def _sections(self, section: type[Section], raw: object, path: tuple[str, ...]) -> object:
-        """One section under each name; one that is wrong does not cost the others."""
+        """Validate a mapping of named sections. An invalid section leaves the others alone."""
         if not self._is_mapping(raw, path):
             return None
         found: dict[str, Section] = {}
@@ -134,7 +135,7 @@ class Checker:
         return value
 
     def _resolved(self, raw: object, path: tuple[str, ...], depth: int = 0) -> object:
-        """The same value with each ${NAME} replaced by that secret."""
+        """Return the value with each ${NAME} replaced by that secret."""
         if isinstance(raw, str):
             return REFERENCE.sub(lambda found: self._secret(found.group(1), path), raw)
         if isinstance(raw, Mapping | list) and depth >= DEPTH_MAX:
@@ -201,13 +202,13 @@ class Checker:
 
 
 def closest(word: str, known: Iterable[str]) -> str:
-    """What was probably meant; empty when nothing is near."""
+    """Return the known word that is closest to this one; "" if none is close."""
     found = likely(word.lower(), known)
     return found[0] if found else ""
 
 
 def expected(type_: object) -> str:
-    """What a person should write there."""
+    """Describe in words what this type accepts."""
     origin, arguments = get_origin(type_), get_args(type_)
     if origin is Annotated:
         told = next((m.description for m in arguments[1:] if isinstance(m, Meta)), None)
@@ -220,7 +221,7 @@ def expected(type_: object) -> str:
 
 
 def is_text_at(path: tuple[str, ...]) -> bool:
-    """Does the setting at this path take a text, whatever it looks like?"""
+    """Return True if the setting at this path is text, whatever the value looks like."""
     type_ = type_at(path)
     if get_origin(type_) is Annotated:
         type_ = get_args(type_)[0]
@@ -228,7 +229,7 @@ def is_text_at(path: tuple[str, ...]) -> bool:
 
 
 def type_at(path: tuple[str, ...]) -> object:
-    """The type of the setting at a path: `object` below free keys, None where there is none."""
+    """Return the type of the setting at a path: `object` below free keys, None for no setting."""
     here: object = Settings
     for name in path:
         if (section := _section(here)) is not None:
@@ -262,7 +263,7 @@ def _shown(raw: object, path: tuple[str, ...]) -> str:
 
 
 def _word(value: object) -> str:
-    """A value as one would write it in the file."""
+    """Return a value as it is written in the file."""
     if isinstance(value, bool):
         return str(value).lower()
     if isinstance(value, float) and value.is_integer():

@@ -1,4 +1,4 @@
-"""Where a setting stands in config.yaml, for whoever has to mend it. Pure."""
+"""Find the line of a setting in config.yaml, for error messages. Pure."""
 
 import re
 
@@ -6,10 +6,11 @@ _KEY = re.compile(r"""( *)["']?([A-Za-z_][\w.-]*)["']? *:(?: |$)""")
 
 
 def line_of(text: str, path: tuple[str, ...]) -> int | None:
-    """The line of this key, or of the section or list that holds it; None: of neither."""
+    """Return the line of this key, or of the section or list that holds it; None if neither
+    exists."""
     listed = next((n for n, name in enumerate(path, start=1) if "[" in name), len(path))
     names = [name.partition("[")[0] for name in path[:listed]]
-    above: list[tuple[int, str]] = []  # how far each key is indented, from the outside in
+    above: list[tuple[int, str]] = []  # indentation of each key, outermost first
     best, depth = None, 0
     for number, line in enumerate(text.splitlines(), start=1):
         found = _KEY.match(line)

@@ -1,4 +1,4 @@
-"""Settings that follow their files, for what must change without a restart."""
+"""Settings that are reloaded when their files change, without a restart."""
 
 import logging
 import time
@@ -11,7 +11,7 @@ from hermes.settings.read import survey
 from hermes.settings.shape import Settings
 from hermes.settings.sources import read_config, read_secrets
 
-LOOK_S = 0.4  # how often the files are looked at, when somebody asks
+LOOK_S = 0.4  # how often a call checks the files
 
 log = logging.getLogger("hermes.settings")
 
@@ -19,9 +19,10 @@ Stamp = tuple[int, int, int] | None
 
 
 class LiveSettings:
-    """Calling it gives them as they are now. Files that cannot be read change nothing.
+    """Return the current settings when called. Unreadable files leave the last ones unchanged.
 
-    What is wrong in one place costs only that place: a secret that was taken away is gone."""
+    What is wrong in one place costs only that place: a secret that was taken away is gone.
+    """
 
     def __init__(
         self,
@@ -48,8 +49,11 @@ class LiveSettings:
         stamps = self._stamps_now()
         if stamps == self._stamps:
             return
-        self._stamps = stamps
+        before, self._stamps = self._stamps, stamps
         config, secrets = self._files
+        for file, was, stamp in zip(self._files, before, stamps, strict=True):
+            if was is not None and stamp is None:
+                log.warning("%s is missing, so its settings no longer apply. Put it back.", file)
         try:
             read_config(config)
             read_secrets(secrets)

@@ -1,4 +1,4 @@
-"""Read all sources of settings in their order and check them as one."""
+"""Read all sources of settings in order of precedence and validate them together."""
 
 from collections.abc import Mapping
 from pathlib import Path
@@ -20,7 +20,8 @@ from hermes.settings.sources import (
 
 
 def load(home: Path, environ: Mapping[str, str]) -> Settings:
-    """Defaults, then config.yaml, then .env, then the environment. Raises the first problem."""
+    """Return defaults, overridden by config.yaml, .env and the environment in turn. Raise the first
+    problem."""
     settings, problems = survey(home, environ)
     if problems:
         raise problems[0]
@@ -28,7 +29,7 @@ def load(home: Path, environ: Mapping[str, str]) -> Settings:
 
 
 def survey(home: Path, environ: Mapping[str, str]) -> tuple[Settings, tuple[Misconfigured, ...]]:
-    """All that can be read, and all that is wrong with it."""
+    """Return all settings that can be read, and all problems."""
     problems: list[Misconfigured] = []
     notice = close_to_others(home / SECRETS)
     stored: dict[str, str] = {}

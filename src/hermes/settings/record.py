@@ -1,9 +1,10 @@
-"""Which settings are in force, as far as the audit log has been told, and what has changed since.
+"""Write changes of settings to the audit log, by comparing them with the last known ones.
 
-A file can be edited by anybody who may write to the home. Whoever begins to work by other settings
-than those before says so in the log first.
+Anyone who may write to the home can edit the files. So a process that starts with changed settings
+logs the change first.
 """
 
+import hashlib
 import hmac
 from collections.abc import Iterator, Mapping
 from pathlib import Path
@@ -17,6 +18,7 @@ from hermes.settings.home import SECRETS
 from hermes.settings.shape import NOT_SET, Settings, is_secret
 from hermes.settings.sources import read_secrets
 from hermes.views.files import whole_file
+from hermes.views.folder_trust import FolderAnswer, answers_in
 
 FILE = "audit.settings"
 BYTES_MAX = 1_000_000
@@ -28,8 +30,8 @@ _noted = msgspec.json.Decoder(dict[str, str])
 
 
 def in_force(home: Path, settings: Settings, key: bytes) -> Mapping[str, str]:
-    """Every setting that is not its default, by its name, and all of .env. Of what is secret only
-    a seal, by which another value is noticed."""
+    """Return every setting that differs from its default, and all of .env. A secret is replaced by
+    its HMAC, which shows a change without the value."""
     usual = dict(_leaves(msgspec.to_builtins(Settings())))
     found = dict(_leaves(msgspec.to_builtins(settings)))
     told = {
@@ -39,15 +41,28 @@ def in_force(home: Path, settings: Settings, key: bytes) -> Mapping[str, str]:
     }
     try:
         stored, _ = read_secrets(home / SECRETS)
-    except Misconfigured:  # it is somebody else's to say so
+    except Misconfigured:  # the reader of the settings reports this
         stored = {}
-    return {**told, **{f"{SECRETS} {name}": _sealed(key, value) for name, value in stored.items()}}
+    secrets = {f"{SECRETS} {name}": _sealed(key, value) for name, value in stored.items()}
+    return {
+        **told,
+        **secrets,
+        **{f"folder {each.folder}": _said(each) for each in answers_in(home)},
+    }
+
+
+def _said(answer: FolderAnswer) -> str:
+    """Describe an answer, with part of its digest: an answer about other bytes gets a new log
+    entry."""
+    files = hashlib.sha256(msgspec.json.encode(dict(answer.files), order="sorted")).hexdigest()
+    return f"{'trusted' if answer.trusted else 'not trusted'} {files[:SEAL_CHARS]}"
 
 
 async def note_changes(
     audit: Audit, home: Path, now: Mapping[str, str], *, by: str, at: float
 ) -> None:
-    """The log first: a death in between says it twice, never not at all. Raises StoreFailed."""
+    """Log the differences, then store the new state. A crash in between logs them twice, never zero
+    times. Raise StoreFailed."""
     before = _read(home / FILE)
     names = sorted(name for name in {*before, *now} if before.get(name) != now.get(name))
     if not names:
@@ -74,7 +89,8 @@ def _shown(value: str) -> str:
 
 
 def _read(file: Path) -> Mapping[str, str]:
-    """One that is missing or no record says nothing: then everything is told once more."""
+    """Return the stored state; empty if it is missing or damaged, so that everything is logged
+    again."""
     try:
         with file.open("rb") as noted:
             return _noted.decode(noted.read(BYTES_MAX))

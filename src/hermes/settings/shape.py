@@ -1,4 +1,4 @@
-"""Every setting, its type, its limits and its default. docs/CONFIGURATION.md says what each is for.
+"""Define every setting: type, limits and default. docs/CONFIGURATION.md explains them.
 
 A default here is what a home without a config.yaml gets, so nothing has to be set to begin.
 """
@@ -28,26 +28,30 @@ HostName = Annotated[
     ),
 ]
 
+Backend = Annotated[
+    Literal["local"], Meta(description="a backend of this version, which has: local (this machine)")
+]
+
 
 class Section(Struct, frozen=True, kw_only=True):
-    """A mapping of the file. Its keys are the fields, no others."""
+    """A mapping in the file. Its keys are exactly the fields."""
 
 
-class Timeouts(Section, frozen=True, kw_only=True):
+class TimeoutSettings(Section, frozen=True, kw_only=True):
     connect_s: Wait = 10.0
     first_token_s: Wait = 300.0
     silence_s: Wait = 120.0
 
 
 class Fallback(Section, frozen=True, kw_only=True):
-    """One model: who serves it, where, and how it is asked."""
+    """One model: its provider, its endpoint, and its options."""
 
     provider: str = ""
     name: str = ""
     base_url: Url = ""
     api_key: str = ""
     context_length: Count | None = None
-    timeouts: Timeouts = Timeouts()
+    timeouts: TimeoutSettings = TimeoutSettings()
     headers: Mapping[str, str] = {}
     extra_body: Mapping[str, object] = {}
 
@@ -55,8 +59,8 @@ class Fallback(Section, frozen=True, kw_only=True):
         return f"{type(self).__name__}({self.provider}:{self.name})"
 
 
-class Model(Fallback, frozen=True, kw_only=True):
-    """The model that is asked first, and those that are asked when it cannot be."""
+class ModelSettings(Fallback, frozen=True, kw_only=True):
+    """The main model, and the fallbacks for when it fails."""
 
     fallbacks: tuple[Fallback, ...] = ()
 
@@ -83,23 +87,23 @@ class SessionsSection(Section, frozen=True, kw_only=True):
 
 
 class ApprovalsSection(Section, frozen=True, kw_only=True):
-    """What becomes of a call that the policy would ask about, and how long a question waits."""
+    """What happens to a call that needs approval, and how long a question stays open."""
 
     mode: Literal["ask", "allow", "deny"] = "ask"
     answer_s: Wait = 24 * 3600.0
 
 
 class PeopleSection(Section, frozen=True, kw_only=True):
-    """What becomes of somebody who is not known: an invite lets them in, or the owner is asked."""
+    """What happens to an unknown sender: they need an invite, or the owner is asked."""
 
     strangers: Literal["invite", "request"] = "invite"
-    messages_per_minute: Number = 30  # of one person who is not the owner; 0: any number
+    messages_per_minute: Number = 30  # messages of one person other than the owner; 0: unlimited
 
 
 class TerminalSection(Section, frozen=True, kw_only=True):
-    """Without a workdir, each face of the program takes the one that fits it."""
+    """Where and how commands run. Without a workdir, each front end uses its own default."""
 
-    backend: Literal["local"] = "local"
+    backend: Backend = "local"
     workdir: str | None = None
     sandbox: Literal["auto", "none"] = "auto"
     allow_hosts: tuple[HostName, ...] = ()
@@ -107,14 +111,14 @@ class TerminalSection(Section, frozen=True, kw_only=True):
 
 
 class DisplaySection(Section, frozen=True, kw_only=True):
-    """How the window in a terminal looks. Plain: lines that come once, for a screen reader."""
+    """The look of the terminal window. Plain: lines are printed once, for screen readers."""
 
     skin: Literal["auto", "dark", "light", "contrast", "mono"] = "auto"
     plain: bool = False
 
 
 class NetworkSection(Section, frozen=True, kw_only=True):
-    """Places beside the public internet that URLs from outside may lead to."""
+    """Networks besides the public internet that outbound URLs may reach."""
 
     allow: tuple[str, ...] = ()
 
@@ -127,7 +131,8 @@ class StoreSection(Section, frozen=True, kw_only=True):
 
 
 class AgentSection(Section, frozen=True, kw_only=True):
-    """`small_model` is the model for small things, as PROVIDER:MODEL; "" means the main one."""
+    """Limits and behaviour of the agent. `small_model` is PROVIDER:MODEL for small tasks; "" means
+    the main model."""
 
     steps_max: Count = 90
     tokens_max: Count = 4_000_000
@@ -138,7 +143,7 @@ class AgentSection(Section, frozen=True, kw_only=True):
 
 
 class CompressionSection(Section, frozen=True, kw_only=True):
-    """Both are shares of what the model can read at once."""
+    """When to compress, and how much to keep: shares of the model's context window."""
 
     at: Share = 0.75
     keep: Share = 0.2
@@ -154,7 +159,7 @@ class HonchoSection(Section, frozen=True, kw_only=True):
 
 
 class MemorySection(Section, frozen=True, kw_only=True):
-    """0 turns: the agent is never asked by itself whether something is worth keeping."""
+    """Memory and its reviews. 0 turns turns reviews off."""
 
     enabled: bool = True
     provider: Literal["files", "honcho"] = "files"
@@ -165,7 +170,8 @@ class MemorySection(Section, frozen=True, kw_only=True):
 
 
 class SkillsSection(Section, frozen=True, kw_only=True):
-    """`agent_writes`: may the agent change skills that it wrote, or only propose that?"""
+    """Skills. `agent_writes`: whether the agent may change skills that it wrote, or only propose
+    it."""
 
     agent_writes: Literal["propose", "apply"] = "propose"
     nudge_calls: Number = 8
@@ -173,20 +179,20 @@ class SkillsSection(Section, frozen=True, kw_only=True):
 
 
 class ToolsOn(Section, frozen=True, kw_only=True):
-    """On one platform, besides what is disabled everywhere."""
+    """Tools disabled on one platform, in addition to those disabled everywhere."""
 
     disabled: tuple[str, ...] = ()
 
 
 class ToolsSection(Section, frozen=True, kw_only=True):
-    """Names of toolsets (see toolsets.py) or of single tools that no model is offered."""
+    """Toolsets (see toolsets.py) and tools that are hidden from every model."""
 
     disabled: tuple[str, ...] = ()
     platforms: Mapping[str, ToolsOn] = {}
 
 
 class BudgetsSection(Section, frozen=True, kw_only=True):
-    """What may be spent; without a number there is no limit. A day begins at midnight UTC."""
+    """Spending limits; a missing number means no limit. A day begins at midnight UTC."""
 
     session_tokens: Count | None = None
     person_day_tokens: Count | None = None
@@ -196,7 +202,7 @@ class BudgetsSection(Section, frozen=True, kw_only=True):
 
 
 class Price(Section, frozen=True, kw_only=True):
-    """US dollars for a million tokens."""
+    """US dollars per million tokens."""
 
     input: float = 0.0
     output: float = 0.0
@@ -204,9 +210,9 @@ class Price(Section, frozen=True, kw_only=True):
 
 
 class Settings(Section, frozen=True, kw_only=True):
-    """All of it. `platforms` stays as it was written: each channel reads its own part."""
+    """All settings. `platforms` is kept as written: each channel reads its own part."""
 
-    model: Model = Model()
+    model: ModelSettings = ModelSettings()
     gateway: GatewaySection = GatewaySection()
     sessions: SessionsSection = SessionsSection()
     approvals: ApprovalsSection = ApprovalsSection()
@@ -223,18 +229,18 @@ class Settings(Section, frozen=True, kw_only=True):
     budgets: BudgetsSection = BudgetsSection()
     prices: Mapping[str, Price] = {}
     platforms: Mapping[str, Mapping[str, object]] = {}
-    secrets: Mapping[str, str] = {}  # .env under the process's environment; never printed
-    notices: tuple[str, ...] = ()  # what the person should hear about reading all this
+    secrets: Mapping[str, str] = {}  # .env, overridden by the process's environment; never printed
+    notices: tuple[str, ...] = ()  # notices for the person from reading the settings
 
     def __repr__(self) -> str:
         return f"Settings({self.model!r}, {self.store!r})"
 
 
-NOT_SET = frozenset({"secrets", "notices"})  # fields of Settings that no file may contain
+NOT_SET = frozenset({"secrets", "notices"})  # fields of Settings that a file must not contain
 _SECRET = ("key", "token", "secret", "password")
 
 
 def is_secret(path: tuple[str, ...]) -> bool:
-    """Is the value at this path one that nobody may see on a screen or in a log?"""
+    """Return True if the value at this path is secret and must be kept out of screens and logs."""
     name = path[-1].lower() if path else ""
     return name.endswith(_SECRET) or "headers" in path[:-1]

@@ -1,4 +1,4 @@
-"""Where settings come from, each read into plain values: config.yaml, .env and the environment."""
+"""Read the sources of settings into plain values: config.yaml, .env and the environment."""
 
 import re
 import stat
@@ -8,25 +8,25 @@ from pathlib import Path
 import msgspec
 
 from hermes.core.errors import Misconfigured
+from hermes.lazy import LazyPattern
 from hermes.settings.check import is_text_at
 from hermes.settings.shape import is_secret
-from hermes.views.expressions import Expression
 
 BYTES_MAX = 1_000_000
 DEPTH_MAX = 100
-_NESTING = Expression(rf"[\[\]{{}}]|(?:[-?:][ \t]+){{{DEPTH_MAX}}}")
+_NESTING = LazyPattern(rf"[\[\]{{}}]|(?:[-?:][ \t]+){{{DEPTH_MAX}}}")
 PREFIX = "HERMES_"
-_NAME = Expression(r"(?:export\s+)?([A-Za-z_][A-Za-z0-9_]*)\s*=\s*(.*)")
-_QUOTED = Expression(r"""'([^']*)'\s*(?:#.*)?|"((?:[^"\\]|\\.)*)"\s*(?:#.*)?""")
+_NAME = LazyPattern(r"(?:export\s+)?([A-Za-z_][A-Za-z0-9_]*)\s*=\s*(.*)")
+_QUOTED = LazyPattern(r"""'([^']*)'\s*(?:#.*)?|"((?:[^"\\]|\\.)*)"\s*(?:#.*)?""")
 _ESCAPED = {"n": "\n", "t": "\t", "r": "\r"}
-_MARK = Expression(r"line (\d+), column (\d+)")
-_WHOLE, _FRACTION = Expression(r"[-+]?(0|[1-9]\d*)"), Expression(r"[-+]?\d+\.\d*([eE][-+]?\d+)?")
+_MARK = LazyPattern(r"line (\d+), column (\d+)")
+_WHOLE, _FRACTION = LazyPattern(r"[-+]?(0|[1-9]\d*)"), LazyPattern(r"[-+]?\d+\.\d*([eE][-+]?\d+)?")
 _EDIT = "Run: hermes config edit"
 _WORDS: Mapping[str, object] = {"true": True, "false": False, "null": None, "~": None, "": None}
 
 
 def read_text(path: Path) -> str:
-    """Empty when there is no such file. Raises Misconfigured when there is one and it is none."""
+    """Return the file's text; "" if it does not exist. Raise Misconfigured if it cannot be read."""
     try:
         with path.open("rb") as file:
             raw = file.read(BYTES_MAX + 1)
@@ -44,7 +44,7 @@ def read_text(path: Path) -> str:
 
 
 def read_config(path: Path) -> Mapping[str, object]:
-    """The file as plain values. Raises Misconfigured with the place where it is broken."""
+    """Parse the file into plain values. Raise Misconfigured with the line of the problem."""
     text = read_text(path)
     if not text.strip():
         return {}
@@ -62,8 +62,8 @@ def read_config(path: Path) -> Mapping[str, object]:
 
 
 def decoded(text: str) -> object:
-    """YAML as plain values. Raises ValueError for what is nested so deeply that the parser, which
-    is no Python, would end the process."""
+    """Parse YAML into plain values. Raise ValueError for nesting so deep that it would crash the C
+    parser."""
     depth = 0
     for sign in _NESTING.findall(text):
         depth = depth + 1 if sign in "[{" else max(0, depth - 1)
@@ -73,7 +73,8 @@ def decoded(text: str) -> object:
 
 
 def repeated(text: str) -> Iterator[tuple[int, str]]:
-    """Keys of the first two levels that come a second time: YAML would silently take the last."""
+    """Yield the line and name of duplicate keys in the first two levels; YAML would silently use
+    the last one."""
     seen: set[str] = set()
     section, indent = "", 0
     for number, line in enumerate(text.splitlines(), start=1):
@@ -93,7 +94,7 @@ def repeated(text: str) -> Iterator[tuple[int, str]]:
 
 
 def read_secrets(path: Path) -> tuple[dict[str, str], list[Misconfigured]]:
-    """KEY=VALUE lines. A line that is none is reported, and the others still count."""
+    """Parse KEY=VALUE lines. Report an invalid line, and still return the others."""
     values: dict[str, str] = {}
     problems: list[Misconfigured] = []
     for number, line in enumerate(read_text(path).splitlines(), start=1):
@@ -110,7 +111,7 @@ def read_secrets(path: Path) -> tuple[dict[str, str], list[Misconfigured]]:
 
 
 def close_to_others(path: Path) -> str:
-    """Take a file of secrets away from everybody else; says so when that was needed."""
+    """Make a file of secrets readable by its owner only. Return a notice if that was needed."""
     try:
         mode = stat.S_IMODE(path.stat().st_mode)
         if not mode & 0o077:
@@ -124,7 +125,7 @@ def close_to_others(path: Path) -> str:
 
 
 def overrides(environ: Mapping[str, str]) -> tuple[dict[str, object], dict[str, str]]:
-    """HERMES_SECTION__KEY variables as a tree, and which variable each path came from."""
+    """Parse HERMES_SECTION__KEY variables into a tree; also return which variable set each path."""
     tree: dict[str, object] = {}
     origins: dict[str, str] = {}
     for variable in sorted(environ):
@@ -144,12 +145,12 @@ def overrides(environ: Mapping[str, str]) -> tuple[dict[str, object], dict[str, 
 
 
 def value_at(path: tuple[str, ...], text: str) -> object:
-    """What a text on a command line or in a variable means for the setting at this path."""
+    """Parse text from a command line or a variable for the setting at this path."""
     return text if is_text_at(path) or is_secret(path) else scalar(text)
 
 
 def scalar(text: str) -> object:
-    """As YAML would read it, without its surprises: `off` and `010` stay texts."""
+    """Parse a scalar like YAML, without its surprises: `off` and `010` stay text."""
     word = text.strip()
     if word.lower() in _WORDS:
         return _WORDS[word.lower()]
@@ -166,7 +167,7 @@ def scalar(text: str) -> object:
 
 
 def merged(below: Mapping[str, object], above: Mapping[str, object]) -> dict[str, object]:
-    """Both trees in one; where they meet, `above` wins."""
+    """Merge two trees; `above` overrides `below`."""
     tree = dict(below)
     for key, value in above.items():
         under = tree.get(key)
@@ -178,7 +179,7 @@ def merged(below: Mapping[str, object], above: Mapping[str, object]) -> dict[str
 
 
 def _yaml_problem(message: str) -> str:
-    """One line from the parser's several: the last place it names, and what it says of it."""
+    """Return the parser's message as one line: the last position it names, and the problem."""
     marks = _MARK.compiled.findall(message)
     said = [line.strip() for line in message.splitlines() if not line.lstrip().startswith("in ")]
     where = f" at line {marks[-1][0]}, column {marks[-1][1]}" if marks else ""
@@ -187,7 +188,7 @@ def _yaml_problem(message: str) -> str:
 
 
 def _unquoted(text: str) -> str | None:
-    """The value of a NAME=VALUE line; None when a quote does not end."""
+    """Return the value of a NAME=VALUE line; None if a quote is not closed."""
     if text[:1] in ("'", '"'):
         found = _QUOTED.fullmatch(text)
         if found is None:

@@ -1,4 +1,4 @@
-"""The files of an archive, read in memory: plain ones only, and never more than a bound."""
+"""Read the files of an archive in memory, within limits; accept regular files only."""
 
 import io
 import stat
@@ -10,15 +10,16 @@ from hermes.core.errors import Rejected
 from hermes.skills.tree import safe_path
 from hermes.skills.unpack import ENTRIES_MAX, UNPACKED_BYTES_MAX, unpacked
 
-RATIO_MAX = 200  # bytes out for a byte in, of one member
-RATIO_FREE = 1_000_000  # so much may come out of anything
+RATIO_MAX = 200  # decompression ratio of one member
+RATIO_FREE = 1_000_000  # output that is always allowed, whatever the ratio
 _METHODS = (zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED)
 _ENCRYPTED = 0x1
 _PLAIN = (tarfile.REGTYPE, tarfile.AREGTYPE)
 
 
 def files_of(raw: bytes) -> Mapping[str, bytes]:
-    """Raises Rejected for an archive that is damaged, too large or holds anything but files."""
+    """Return the files by path. Raise Rejected if the archive is damaged, too large, or holds links
+    or devices."""
     if raw.startswith(b"PK"):
         return _zip(raw)
     return files_of_tar(unpacked(raw))

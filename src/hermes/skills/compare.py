@@ -1,17 +1,17 @@
-"""Two trees side by side, as a unified diff that shows what cannot be seen."""
+"""Compare two skill trees as a unified diff that makes invisible characters visible."""
 
 from collections.abc import Iterator
 
 from hermes.skills.scan import laid_open
 from hermes.skills.tree import Tree
-from hermes.views.rare import changes
+from hermes.views.similar import changes
 
 LINES_MAX = 2_000
 LINE_CHARS_MAX = 400
 
 
 def difference(before: Tree, after: Tree) -> str:
-    """ "" when they are the same."""
+    """Return the diff; "" if both trees are the same."""
     lines: list[str] = []
     for path in sorted(before.keys() | after.keys()):
         lines += _file(path, before.get(path), after.get(path))

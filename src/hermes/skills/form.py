@@ -23,7 +23,7 @@ FILE_BYTES_MAX = 64_000
 METADATA_MAX = 32
 DEPTH_MAX = 3
 TOOLS_MAX = 64
-PARSED_MAX = 256  # forms that are remembered by their bytes: every new conversation lists them all
+PARSED_MAX = 256  # parsed files to cache by content: every new conversation lists all skills
 KEYS = ("name", "description", "license", "compatibility", "metadata", "allowed-tools")
 NAME = re.compile(r"[a-z0-9]+(?:-[a-z0-9]+)*")
 FENCE = "---"
@@ -33,7 +33,7 @@ Front = dict[str, str | dict[str, str] | list[str]]
 
 
 class Form(Struct, frozen=True, kw_only=True):
-    """A SKILL.md that keeps the rules."""
+    """A valid SKILL.md, parsed."""
 
     name: str
     description: str
@@ -46,7 +46,7 @@ class Form(Struct, frozen=True, kw_only=True):
 
 @lru_cache(maxsize=PARSED_MAX)
 def parsed(content: bytes) -> Form:
-    """Raises Rejected with the first thing that is wrong and how to mend it."""
+    """Parse a SKILL.md. Raise Rejected with the first problem and its fix."""
     if len(content) > FILE_BYTES_MAX:
         raise Rejected(
             f"{FILE} has more than {FILE_BYTES_MAX:,} bytes; move the details into references/"
@@ -60,8 +60,8 @@ def parsed(content: bytes) -> Form:
     unknown = sorted(set(keys) - set(KEYS))
     if unknown:
         raise Rejected(
-            f"{FILE} has unknown keys: {', '.join(unknown)[:200]}. Known are {', '.join(KEYS)}; "
-            "put your own under metadata"
+            f"{FILE} has unknown keys: {', '.join(unknown)[:200]}. The known keys "
+            f"are {', '.join(KEYS)}; put your own under metadata"
         )
     if not body.strip():
         raise Rejected(f"{FILE} has no instructions below its front matter; write what to do")
@@ -77,17 +77,18 @@ def parsed(content: bytes) -> Form:
 
 
 def checked_name(name: str) -> str:
-    """Raises Rejected."""
+    """Return the name if it is valid. Raise Rejected otherwise."""
     if len(name) > NAME_CHARS_MAX or not NAME.fullmatch(name):
         raise Rejected(
-            f"“{name[:NAME_CHARS_MAX]}” is no name for a skill: 1 to {NAME_CHARS_MAX} lower-case "
-            "letters, digits and single hyphens between them, such as daily-brief"
+            f"“{name[:NAME_CHARS_MAX]}” is not a valid name for a skill: use 1 to "
+            f"{NAME_CHARS_MAX} lower-case letters, digits and single hyphens between them, such as "
+            "daily-brief"
         )
     return name
 
 
 def written(form: Form) -> bytes:
-    """A SKILL.md with exactly this in it."""
+    """Render a SKILL.md with this content."""
     lines = [FENCE, f"name: {form.name}", f"description: {_quoted(form.description)}"]
     if form.license:
         lines.append(f"license: {_quoted(form.license)}")
@@ -115,7 +116,8 @@ def _split(text: str) -> tuple[str, str]:
 
 
 def _keys(front: str) -> Front:
-    """Composed and not constructed: nothing in it can become an object or grow by aliases."""
+    """Parse front matter from YAML nodes. Nothing is constructed, so YAML tags and aliases cannot
+    create objects or expand (billion laughs)."""
     try:
         _demand_plain(front)
         node = yaml.compose(front, Loader=yaml.SafeLoader)
@@ -131,7 +133,7 @@ def _keys(front: str) -> Front:
 
 
 def _demand_plain(front: str) -> None:
-    """Before anything is built of it: neither deep nor made of itself. Raises Rejected."""
+    """Raise Rejected for aliases and deep nesting, before any value is built."""
     depth = 0
     for event in yaml.parse(front, Loader=yaml.SafeLoader):
         if isinstance(event, yaml.AliasEvent):
@@ -146,9 +148,9 @@ def _pairs(node: yaml.MappingNode) -> list[tuple[str, yaml.Node]]:
     pairs: dict[str, yaml.Node] = {}
     for key, value in node.value:
         if not isinstance(key, yaml.ScalarNode):
-            raise Rejected(f"{FILE}: a key of the front matter is no text")
+            raise Rejected(f"{FILE}: a key of the front matter is not text")
         if key.value in pairs:
-            raise Rejected(f"{FILE}: the key {key.value[:64]} is there twice; keep one")
+            raise Rejected(f"{FILE}: the key {key.value[:64]} occurs twice; keep one")
         pairs[key.value] = value
     return list(pairs.items())
 
@@ -201,7 +203,7 @@ def _metadata(keys: Front) -> Mapping[str, str]:
 
 
 def _tools(keys: Front) -> tuple[str, ...]:
-    """As the format says, names with spaces between them; commas and a list are meant the same."""
+    """Return the tool names. The format separates them by spaces; accept commas and a list, too."""
     value = keys.get("allowed-tools", "")
     if isinstance(value, dict):
         raise Rejected(f"{FILE}: allowed-tools must be names with spaces between them")
@@ -212,7 +214,7 @@ def _tools(keys: Front) -> tuple[str, ...]:
 
 
 def _quoted(text: str) -> str:
-    """A YAML scalar that reads back as this text."""
+    """Return a YAML scalar that parses back to this text."""
     plain = re.fullmatch(r"[A-Za-z0-9(][\w (),./;'-]*[\w).]", text)
     if plain and not re.search(r"\s#|:\s|:$", text):
         return text

@@ -1,4 +1,4 @@
-"""The index of skills in the system prompt: a name and a line each, within a budget of tokens."""
+"""Render the index of skills for the system prompt: one line each, within a token budget."""
 
 from collections.abc import Sequence
 
@@ -17,7 +17,7 @@ MORE = "({} more: skills_list.)"
 
 
 def index_part(rows: Sequence[SkillRow], *, tokens_max: int = TOKENS_MAX) -> PromptPart:
-    """The same rows give the same bytes. When they do not all fit, the most used ones are there."""
+    """Return the prompt part; deterministic. If the rows exceed the budget, keep the most used."""
     usable = [row for row in rows if row.state == "on"]
     if not usable:
         return PromptPart(PART, "")
@@ -39,7 +39,7 @@ def _line(row: SkillRow) -> str:
 
 
 def one_line(description: str, chars_max: int = LINE_CHARS_MAX) -> str:
-    """The first sentence, cut at a word where it is long."""
+    """Return the first sentence; cut a long one at a word."""
     first = description.split(". ", 1)[0].rstrip(".")
     if len(first) <= chars_max:
         return first

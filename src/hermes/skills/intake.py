@@ -1,7 +1,7 @@
-"""Installing: fetched into quarantine, normalised, named by a digest, scanned, shown, and pinned.
+"""Install a skill: fetch into quarantine, normalise, digest, scan, show, and pin.
 
-Nothing of a candidate can be loaded before the owner said yes, and the yes is to a digest: what is
-installed are the bytes that were shown.
+A candidate can be loaded only after the owner approved it. The approval is for a digest, so the
+installed bytes are the bytes that were shown.
 """
 
 import os
@@ -12,26 +12,26 @@ from pathlib import Path
 from hermes.core.errors import Rejected
 from hermes.skills.compare import difference
 from hermes.skills.fetch import Fetched, fetched, scratch_in
-from hermes.skills.pins import Pins, Version, moved
+from hermes.skills.pins import Pins, SkillVersion, moved
 from hermes.skills.remote import Remote
 from hermes.skills.scan import hidden_in, scanned
-from hermes.skills.sources import Sources
+from hermes.skills.sources import SkillSources
 from hermes.skills.tree import Tree, digest_of, form_of, read_tree, remove_tree, write_tree
 from hermes.views.skills import Candidate, SkillFile, SkillRow
 
 QUARANTINE = ".quarantine"
 TICKET_BYTES = 8
-FORGOTTEN_S = 24 * 3600.0  # what lies in quarantine so long was left there by a crash
+FORGOTTEN_S = 24 * 3600.0  # a candidate this old was left by a crash
 
 
-class Intake:
-    """See `SkillIntake`."""
+class SkillInstaller:
+    """Implement `SkillIntake`."""
 
     def __init__(
         self,
         folder: Path,
         pins: Pins,
-        sources: Sources,
+        sources: SkillSources,
         *,
         environ: Mapping[str, str],
         clock: Callable[[], float],
@@ -73,7 +73,7 @@ class Intake:
         candidate = self.fetch(origin, skill=skill or name)
         if candidate.name != name:
             self.discard(candidate)
-            raise Rejected(f"what is there now is called {candidate.name}; install that by itself")
+            raise Rejected(f"the skill there is now called {candidate.name}; install that one")
         return candidate
 
     def install(self, candidate: Candidate) -> SkillRow:
@@ -84,7 +84,7 @@ class Intake:
             )
         with self._pins.changing() as lock:
             digest = self._pins.keep(candidate.name, tree)
-            version = Version(
+            version = SkillVersion(
                 sha256=digest,
                 at=self._clock(),
                 why="updated" if candidate.before else "installed",

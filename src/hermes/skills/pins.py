@@ -1,7 +1,7 @@
-"""lock.json: which trees the owner has said yes to, by their digests, and what was there before.
+"""lock.json: the digests of approved skill trees, and their earlier versions.
 
-The file is the one thing that a change commits. A tree is written and flushed under its digest
-first, so at any instant either the old version is in force or the new one, and both are kept.
+Writing this file commits a change. A tree is written and flushed under its digest first, so after a
+crash either the old or the new version is active, and both are kept.
 """
 
 import fcntl
@@ -16,22 +16,22 @@ import msgspec
 from msgspec import Struct
 from msgspec.structs import replace
 
-from hermes.core.errors import Rejected, StoreFailed
+from hermes.core.errors import Rejected
 from hermes.skills.tree import Tree, digest_of, read_tree, remove_tree, write_tree
-from hermes.views.files import flush_folder, make_folder, whole_file
+from hermes.views.files import flush_folder, make_folder, unwritable, whole_file
 
 LOCK = "lock.json"
 STORE = ".store"
 GUARD = ".guard"
 BYTES_MAX = 4_000_000
-PAST_MAX = 20  # versions that an undo can go back
+PAST_MAX = 20  # versions that undo can go back to
 
 STORED = re.compile(rf"/{re.escape(STORE)}/([0-9a-f]{{64}})/([a-z0-9-]+)")
 PinnedSource = Literal["installed", "agent"]
 
 
-class Version(Struct, frozen=True, kw_only=True, omit_defaults=True):
-    """`sha256` is "" where the skill was not there."""
+class SkillVersion(Struct, frozen=True, kw_only=True, omit_defaults=True):
+    """One version of a skill. `sha256` is "" for a version in which the skill did not exist."""
 
     sha256: str
     at: float
@@ -40,15 +40,15 @@ class Version(Struct, frozen=True, kw_only=True, omit_defaults=True):
 
 
 class Pin(Struct, frozen=True, kw_only=True, omit_defaults=True):
-    """What is in force, and what was before, the latest last."""
+    """The active version, and the earlier ones, latest last."""
 
-    now: Version
-    past: tuple[Version, ...] = ()
-    undone: tuple[Version, ...] = ()
-    undone_by: str = ""  # who asked for the last undo, so that a second run is none
+    now: SkillVersion
+    past: tuple[SkillVersion, ...] = ()
+    undone: tuple[SkillVersion, ...] = ()
+    undone_by: str = ""  # id of the request for the last undo, which makes it idempotent
 
 
-class Lock(Struct, frozen=True, kw_only=True, omit_defaults=True):
+class PinFile(Struct, frozen=True, kw_only=True, omit_defaults=True):
     installed: dict[str, Pin] = {}
     agent: dict[str, Pin] = {}
     disabled: tuple[str, ...] = ()
@@ -56,22 +56,22 @@ class Lock(Struct, frozen=True, kw_only=True, omit_defaults=True):
     def of(self, source: PinnedSource) -> Mapping[str, Pin]:
         return self.installed if source == "installed" else self.agent
 
-    def pinned(self, source: PinnedSource, name: str, pin: Pin) -> "Lock":
+    def pinned(self, source: PinnedSource, name: str, pin: Pin) -> "PinFile":
         pins = {**self.of(source), name: pin}
         if source == "installed":
             return replace(self, installed=pins)
         return replace(self, agent=pins)
 
 
-def moved(pin: Pin | None, version: Version) -> Pin:
-    """With a new version in force."""
+def moved(pin: Pin | None, version: SkillVersion) -> Pin:
+    """Return the pin with a new active version."""
     if pin is None:
-        pin = Pin(now=Version(sha256="", at=version.at))
+        pin = Pin(now=SkillVersion(sha256="", at=version.at))
     return Pin(now=version, past=(*pin.past, pin.now)[-PAST_MAX:], undone=pin.undone)
 
 
 def stepped_back(pin: Pin, by: str) -> Pin:
-    """With the version before in force. Raises Rejected when there is none."""
+    """Return the pin with the previous version active. Raise Rejected if there is none."""
     if by and pin.undone_by == by:
         return pin
     if not pin.past:
@@ -81,43 +81,42 @@ def stepped_back(pin: Pin, by: str) -> Pin:
 
 
 class Pins:
-    """The folder of trees and the file that says which of them count."""
+    """The store of trees, and the lock file that says which of them are active."""
 
     def __init__(self, folder: Path) -> None:
         self._folder = folder
         self._file = folder / LOCK
 
-    def read(self) -> Lock:
-        """Raises Rejected when it cannot be trusted; then no pinned skill is loaded."""
+    def read(self) -> PinFile:
+        """Return the lock. Raise Rejected if it is damaged; then no pinned skill is loaded."""
         try:
             with self._file.open("rb") as file:
                 raw = file.read(BYTES_MAX + 1)
         except (FileNotFoundError, NotADirectoryError):
-            return Lock()
+            return PinFile()
         except OSError as refused:
             raise Rejected(f"{self._file} cannot be read ({refused.strerror})") from refused
         try:
-            return msgspec.json.decode(raw, type=Lock)
+            return msgspec.json.decode(raw, type=PinFile)
         except msgspec.MsgspecError as broken:
             raise Rejected(
                 f"{self._file} is damaged ({broken}). Put it back from a backup, or remove it and "
                 "install the skills again"
             ) from broken
 
-    def write(self, lock: Lock) -> None:
-        """In one step. Call it inside `changing` only."""
+    def write(self, lock: PinFile) -> None:
+        """Replace the lock file atomically. Call it inside `changing` only."""
         content = msgspec.json.format(msgspec.json.encode(lock), indent=1) + b"\n"
         whole_file(self._file, content)
 
     @contextmanager
-    def changing(self) -> Iterator[Lock]:
-        """One at a time, of all processes on this home."""
+    def changing(self) -> Iterator[PinFile]:
+        """Lock the home against other processes, and yield the current lock file."""
         try:
             make_folder(self._folder)
             handle = os.open(self._folder / GUARD, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
         except OSError as refused:
-            problem = f"{self._folder} cannot be written to ({refused.strerror})"
-            raise StoreFailed(problem) from refused
+            raise unwritable(self._folder, refused) from refused
         try:
             fcntl.flock(handle, fcntl.LOCK_EX)
             yield self.read()
@@ -125,11 +124,12 @@ class Pins:
             os.close(handle)
 
     def folder_of(self, name: str, digest: str) -> Path:
-        """Named by the digest, with the skill's own name inside, as the format wants it."""
+        """Return the folder of a tree: the digest, then the skill's own name, as the format
+        requires."""
         return self._folder / STORE / digest / name
 
     def keep(self, name: str, tree: Tree) -> str:
-        """Durable when it returns the digest. Keeping the same tree again changes nothing."""
+        """Store a tree and return its digest; durable on return. Idempotent."""
         digest = digest_of(tree)
         target = self.folder_of(name, digest)
         if target.parent.exists():
@@ -145,17 +145,17 @@ class Pins:
             half.rename(target.parent)
             flush_folder(target.parent.parent)
         except OSError as refused:
-            raise StoreFailed(f"{target} cannot be written ({refused.strerror})") from refused
+            raise unwritable(target, refused) from refused
         return digest
 
     def tree(self, name: str, digest: str) -> Tree:
-        """Exactly the bytes that were approved, or Rejected."""
+        """Return exactly the approved bytes. Raise Rejected if the files are missing or changed."""
         folder = self.folder_of(name, digest)
         if not folder.is_dir() or folder.is_symlink() or folder.parent.is_symlink():
             raise Rejected(f"the files of {name} are gone from {folder}. Install it again")
         with suppress(OSError):
             for compiled in list(folder.rglob("__pycache__")):
-                remove_tree(compiled)  # it would be run in the place of what was approved
+                remove_tree(compiled)  # such files would run in place of the approved ones
         tree = read_tree(folder, litter=True)
         if digest_of(tree) != digest:
             raise Rejected(
@@ -165,9 +165,9 @@ class Pins:
         return tree
 
     def vouch(self, command: str) -> None:
-        """Raises Rejected where a command names files of a skill that are not those in force."""
+        """Raise Rejected if a command names skill files that are not the active version."""
         named = set(STORED.findall(command))
-        lock = self.read() if named else Lock()
+        lock = self.read() if named else PinFile()
         in_force = {
             (p.now.sha256, n) for pins in (lock.installed, lock.agent) for n, p in pins.items()
         }
@@ -177,7 +177,8 @@ class Pins:
             self.tree(name, digest)
 
     def sweep(self, wanted: frozenset[str]) -> None:
-        """Remove trees that neither the lock nor a proposal names. Inside `changing` only."""
+        """Remove trees that neither the lock nor a proposal refers to. Call it inside `changing`
+        only."""
         folder = self._folder / STORE
         if not folder.is_dir():
             return
@@ -186,7 +187,7 @@ class Pins:
                 remove_tree(each)
 
 
-def named_in(lock: Lock) -> frozenset[str]:
+def named_in(lock: PinFile) -> frozenset[str]:
     pins = (*lock.installed.values(), *lock.agent.values())
     versions = (v for pin in pins for v in (pin.now, *pin.past, *pin.undone))
     return frozenset(version.sha256 for version in versions)

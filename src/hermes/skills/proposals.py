@@ -1,7 +1,7 @@
-"""What the agent would like to keep: a tree under its digest and a note that asks for a yes.
+"""Skill changes that the agent proposes: a tree under its digest, and a note for the owner.
 
-A proposal is named by the call that made it, so making it again is making it once. Only skills
-that the agent wrote are changed by it; of all others it makes a copy under a name of its own.
+A proposal is named by the call that made it, so repeating the call changes nothing. The agent may
+change only skills that it wrote; of any other it proposes a copy under a new name.
 """
 
 import hashlib
@@ -14,35 +14,35 @@ from msgspec.structs import replace
 
 from hermes.core.errors import Rejected
 from hermes.skills.compare import difference
-from hermes.skills.pins import Lock, Pins, Version, moved, named_in
+from hermes.skills.pins import PinFile, Pins, SkillVersion, moved, named_in
 from hermes.skills.scan import hidden_in, scanned
-from hermes.skills.sources import Sources
+from hermes.skills.sources import SkillSources
 from hermes.skills.tree import Tree, checked, form_of
 from hermes.views.files import whole_file
-from hermes.views.skills import Finding, Proposal
+from hermes.views.skills import ScanFinding, SkillProposal
 
 FOLDER = ".proposals"
 ID_CHARS = 10
 WAITING_MAX = 50
-DECIDED_MAX = 200  # notes of what was decided that are kept
+DECIDED_MAX = 200  # decided proposals to keep
 WHY_CHARS_MAX = 500
 
 
-class Proposals:
-    """See `SkillProposals`."""
+class ProposalFolder:
+    """Implement `SkillProposals` in a folder."""
 
     def __init__(
-        self, folder: Path, pins: Pins, sources: Sources, *, clock: Callable[[], float]
+        self, folder: Path, pins: Pins, sources: SkillSources, *, clock: Callable[[], float]
     ) -> None:
         self._folder = folder / FOLDER
         self._pins = pins
         self._sources = sources
         self._clock = clock
 
-    def waiting(self) -> Sequence[Proposal]:
+    def waiting(self) -> Sequence[SkillProposal]:
         return [proposal for proposal in self._all() if proposal.state == "waiting"]
 
-    def found(self, named: str) -> Proposal:
+    def found(self, named: str) -> SkillProposal:
         every = self._all()
         exact = [p for p in every if p.id == named]
         open_ = [p for p in every if p.name == named and p.state == "waiting"]
@@ -50,14 +50,14 @@ class Proposals:
             raise Rejected(f"there is no proposal {named[:64]}. See: hermes skills proposals")
         return (exact or open_)[0]
 
-    def difference(self, proposal: Proposal) -> str:
+    def difference(self, proposal: SkillProposal) -> str:
         before = self._pins.tree(proposal.name, proposal.base) if proposal.base else {}
         return difference(before, self._pins.tree(proposal.name, proposal.digest))
 
-    def advice(self, proposal: Proposal) -> Sequence[Finding]:
+    def advice(self, proposal: SkillProposal) -> Sequence[ScanFinding]:
         return scanned(self._pins.tree(proposal.name, proposal.digest))
 
-    def approve(self, named: str) -> Proposal:
+    def approve(self, named: str) -> SkillProposal:
         proposal = self.found(named)
         with self._pins.changing() as lock:
             proposal = self._again(proposal)
@@ -69,31 +69,29 @@ class Proposals:
                 if now != proposal.base or proposal.state == "applied":
                     raise Rejected(
                         f"{proposal.name} was changed after {proposal.id} was written; "
-                        "reject it and let the agent propose it anew"
+                        "reject it and let the agent propose it again"
                     )
                 self._pins.tree(proposal.name, proposal.digest)
                 at, why = self._clock(), f"proposal {proposal.id}: {proposal.why}"
-                version = Version(sha256=proposal.digest, at=at, why=why, origin="agent")
+                version = SkillVersion(sha256=proposal.digest, at=at, why=why, origin="agent")
                 self._pins.write(lock.pinned("agent", proposal.name, moved(pin, version)))
             applied = replace(proposal, state="applied")
             self._write(applied)
         return applied
 
-    def reject(self, named: str) -> Proposal:
+    def reject(self, named: str) -> SkillProposal:
         proposal = self.found(named)
         with self._pins.changing() as lock:
             proposal = self._again(proposal)
             if proposal.state == "applied":
-                raise Rejected(
-                    f"{proposal.id} is in force. Run: hermes skills undo {proposal.name}"
-                )
+                raise Rejected(f"{proposal.id} is active. Run: hermes skills undo {proposal.name}")
             rejected = replace(proposal, state="rejected")
             self._write(rejected)
             self._sweep(lock)
         return rejected
 
-    def made(self, call: str) -> Proposal | None:
-        """What this call has proposed already."""
+    def made(self, call: str) -> SkillProposal | None:
+        """Return the proposal that this call made already, or None."""
         return self._read(self._folder / f"{id_of(call)}.json")
 
     def make(
@@ -105,8 +103,9 @@ class Proposals:
         why: str,
         session: str,
         untrusted: bool,
-    ) -> Proposal:
-        """Durable when it returns. One that waits for the same skill is replaced by this one."""
+    ) -> SkillProposal:
+        """Store a proposal; durable on return. It replaces a waiting proposal for the same
+        skill."""
         done = self.made(call)
         if done is not None:
             return done
@@ -117,9 +116,11 @@ class Proposals:
         with self._pins.changing() as lock:
             older = [p for p in self.waiting() if p.name == form.name]
             if len(self.waiting()) >= WAITING_MAX + len(older):
-                raise Rejected(f"{WAITING_MAX} proposals wait already; the owner should look first")
+                raise Rejected(
+                    f"{WAITING_MAX} proposals wait already; the owner should decide on them first"
+                )
             pin = lock.agent.get(form.name)
-            proposal = Proposal(
+            proposal = SkillProposal(
                 id=id_of(call),
                 name=form.name,
                 action=action,
@@ -136,45 +137,46 @@ class Proposals:
             self._sweep(lock)
         return proposal
 
-    def current(self, name: str, lock: Lock) -> Tree | None:
-        """What the agent's next change begins with: its proposal, else its skill."""
+    def current(self, name: str, lock: PinFile) -> Tree | None:
+        """Return the tree that the agent's next change starts from: its proposal, or its skill."""
         for proposal in self.waiting():
             if proposal.name == name:
                 return self._pins.tree(name, proposal.digest)
         pin = lock.agent.get(name)
         return self._pins.tree(name, pin.now.sha256) if pin and pin.now.sha256 else None
 
-    def lock(self) -> Lock:
+    def lock(self) -> PinFile:
         return self._pins.read()
 
-    def original(self, name: str, lock: Lock) -> Tree | None:
-        """A skill that the agent may only copy."""
+    def original(self, name: str, lock: PinFile) -> Tree | None:
+        """Return a skill of another author, which the agent may only copy; None if there is
+        none."""
         place = self._sources.first(lock).get(name)
         return self._sources.loaded(place).tree if place is not None else None
 
-    def _again(self, proposal: Proposal) -> Proposal:
-        """As it is now that nobody else can change it."""
+    def _again(self, proposal: SkillProposal) -> SkillProposal:
+        """Read the proposal again under the lock, because another process may have changed it."""
         return self._read(self._folder / f"{proposal.id}.json") or proposal
 
-    def _all(self) -> list[Proposal]:
-        """The latest first."""
+    def _all(self) -> list[SkillProposal]:
+        """Return all proposals, the latest first."""
         if not self._folder.is_dir():
             return []
         read = (self._read(path) for path in self._folder.glob("*.json"))
         found = [proposal for proposal in read if proposal is not None]
         return sorted(found, key=lambda proposal: (-proposal.at, proposal.id))
 
-    def _read(self, path: Path) -> Proposal | None:
+    def _read(self, path: Path) -> SkillProposal | None:
         try:
-            proposal = msgspec.json.decode(path.read_bytes(), type=Proposal)
+            proposal = msgspec.json.decode(path.read_bytes(), type=SkillProposal)
         except (OSError, msgspec.MsgspecError):
             return None
         return proposal if proposal.id == path.stem else None
 
-    def _write(self, proposal: Proposal) -> None:
+    def _write(self, proposal: SkillProposal) -> None:
         whole_file(self._folder / f"{proposal.id}.json", msgspec.json.encode(proposal) + b"\n")
 
-    def _sweep(self, lock: Lock) -> None:
+    def _sweep(self, lock: PinFile) -> None:
         every = self._all()
         decided = [proposal for proposal in every if proposal.state != "waiting"]
         for proposal in decided[DECIDED_MAX:]:

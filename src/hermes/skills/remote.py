@@ -1,7 +1,8 @@
-"""What an address on the web leads to, asked by the one client for others' URLs.
+"""Resolve skill URLs with the SSRF-safe client before anything is downloaded.
 
-The owner gave the address; where it redirects to is somebody else's word. git has a client of its
-own, so the way is walked before it: git is then told that one address and to follow nobody.
+The owner chose the address, but a redirect is untrusted. git has its own HTTP client, so redirects
+are followed here first; then git gets the final URL and its checked address (no DNS rebinding) and
+may follow none.
 """
 
 import asyncio
@@ -10,14 +11,14 @@ from collections.abc import Sequence
 from typing import Final
 
 from hermes.core.errors import Rejected
-from hermes.egress.client import Fetcher, Limits, Settled
-from hermes.egress.faults import HttpFailed
-from hermes.egress.origin import BadURL, origin
-from hermes.egress.rules import Rules
+from hermes.egress.client import Fetcher, FetchLimits, ResolvedUrl
+from hermes.egress.rules import EgressRules
+from hermes.wire.faults import HttpFailed
+from hermes.wire.origin import BadURL, origin
 
 ARCHIVE_BYTES_MAX: Final = 20_000_000
 DOWNLOAD_S: Final = 120.0
-DOWNLOADS: Final = Limits(body_bytes=ARCHIVE_BYTES_MAX, total_s=DOWNLOAD_S)
+DOWNLOADS: Final = FetchLimits(body_bytes=ARCHIVE_BYTES_MAX, total_s=DOWNLOAD_S)
 _SERVICE: Final = "/info/refs?service=git-upload-pack"
 _USER: Final = re.compile(r"(?<=://)[^/@]*@")
 
@@ -30,10 +31,10 @@ class Remote:
     """Called by a person's command, in a thread without an event loop."""
 
     def __init__(self, fetcher: Fetcher | None = None) -> None:
-        self._fetcher = fetcher or Fetcher(Rules(), limits=DOWNLOADS)
+        self._fetcher = fetcher or Fetcher(EgressRules(), limits=DOWNLOADS)
 
     def archive(self, url: str) -> bytes:
-        """Raises Rejected."""
+        """Download an archive. Raise Rejected if that fails."""
         try:
             page = asyncio.run(self._fetcher.fetch(url))
         except HttpFailed as failed:
@@ -43,7 +44,7 @@ class Remote:
         return page.body
 
     def repository(self, address: str) -> tuple[str, Sequence[str]]:
-        """The address for git, and the settings that keep it there. Raises Rejected."""
+        """Return the final address for git, and the git settings that pin it. Raise Rejected."""
         plain = without_password(address)
         try:
             settled = asyncio.run(self._fetcher.settle(plain.rstrip("/") + _SERVICE))
@@ -51,15 +52,15 @@ class Remote:
         except (HttpFailed, BadURL) as failed:
             raise Rejected(f"it could not be fetched: {failed}") from failed
         if not settled.url.endswith(_SERVICE):
-            raise Rejected("the address redirects to something that is no git repository")
+            raise Rejected("the address redirects to something that is not a git repository")
         where = settled.url.removesuffix(_SERVICE)
         user = _USER.search(address)
-        if user is not None and same:  # a password belongs to the server that it was given for
+        if user is not None and same:  # send a password only to the server that it was given for
             where = where.replace("://", f"://{user[0]}", 1)
         return where, (*_pinned(settled), "http.followRedirects=false", "http.proxy=")
 
 
-def _pinned(settled: Settled) -> Sequence[str]:
+def _pinned(settled: ResolvedUrl) -> Sequence[str]:
     host, address = settled.server.host, str(settled.address)
     if host == address:
         return ()

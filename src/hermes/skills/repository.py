@@ -1,4 +1,4 @@
-"""A git repository as an archive: cloned bare and shallow, without hooks, filters or submodules.
+"""Fetch a git repository as an archive: bare and shallow, no hooks, filters or submodules.
 
 No file of it is ever checked out: git packs the tree into a tar, which is read like any other.
 """
@@ -36,12 +36,12 @@ NEUTRAL = (
 
 
 def archived(origin: str, *, environ: Mapping[str, str], scratch: Path, remote: Remote) -> bytes:
-    """`origin` is an address, perhaps with #BRANCH. Raises Rejected."""
+    """Return the tree as a tar. `origin` is an address, optionally with #BRANCH. Raise Rejected."""
     address, _, ref = origin.removeprefix("git+").partition("#")
     if ref and not REF.fullmatch(ref):
-        raise Rejected(f"“{ref[:80]}” is no name of a branch or a tag")
+        raise Rejected(f"“{ref[:80]}” is not a valid name of a branch or a tag")
     if address.startswith("-") or any(not c.isprintable() or c.isspace() for c in address):
-        raise Rejected("that is no git address")
+        raise Rejected("this is not a git address")
     kept: Sequence[str] = ()
     if address.startswith("https://"):
         address, kept = remote.repository(address)
@@ -100,7 +100,7 @@ def _git(
 
 
 def _wait(process: "subprocess.Popen[bytes]", watched: Path, out: Path) -> None:
-    """Until it ends. Raises Rejected when it takes too long or too much."""
+    """Wait until git ends. Raise Rejected when it exceeds the time or size limit."""
     until = time.monotonic() + CLONE_S
     while True:
         try:
@@ -146,7 +146,7 @@ def _environment(environ: Mapping[str, str]) -> dict[str, str]:
 
 
 def _last_words(file: Path) -> str:
-    """What git said, without a password that an address may have carried."""
+    """Return the end of git's error output, without passwords from the address."""
     with file.open("rb") as stream:
         text = stream.read(ERROR_BYTES_MAX).decode("utf-8", "replace")
     lines = [line.strip() for line in text.splitlines() if line.strip()]

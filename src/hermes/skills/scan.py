@@ -1,6 +1,6 @@
-"""What in a skill its owner should look at before saying yes. Advice: it proves nothing.
+"""Scan a skill for things that its owner should check before approving it. Advice, no proof.
 
-Text that cannot be seen is the one thing that is refused outright: nobody can say yes to it.
+Invisible text is always refused, because a person cannot approve what they cannot see.
 """
 
 import re
@@ -8,19 +8,19 @@ import unicodedata
 from collections.abc import Iterator
 from pathlib import PurePosixPath
 
+from hermes.lazy import LazyPattern
 from hermes.skills.tree import Tree
-from hermes.views.expressions import Expression
-from hermes.views.skills import Finding
+from hermes.views.skills import ScanFinding
 
 FINDINGS_MAX = 50
 SHOWN_CHARS = 120
-LINE_CHARS_MAX = 4_000  # of a line that is looked at
-TREE_CHARS_MAX = 500_000  # of a skill, the smallest files first
+LINE_CHARS_MAX = 4_000  # characters of a line to scan
+TREE_CHARS_MAX = 500_000  # characters of a skill to scan, smallest files first
 HIDDEN_RULE = "hidden-text"
 
 # Zero width, bidirectional controls, tag characters, variation selectors beyond the common one,
 # and fillers that look like nothing.
-_HIDDEN = Expression(
+_HIDDEN = LazyPattern(
     "[\u00ad\u034f\u061c\u115f\u1160\u17b4\u17b5\u180b-\u180f\u200b-\u200f\u202a-\u202e"
     "\u2060-\u206f\u3164\ufe00-\ufe0e\ufeff\uffa0\ufff0-\ufffb\U0001d173-\U0001d17a"
     "\U000e0000-\U000e0fff]"
@@ -42,7 +42,7 @@ _TEXTS = frozenset(
         ".html",
     }
 )
-_CONTROL = Expression("[\x00-\x08\x0b\x0c\x0e-\x1f\x7f-\x9f]")
+_CONTROL = LazyPattern("[\x00-\x08\x0b\x0c\x0e-\x1f\x7f-\x9f]")
 
 _RULES: tuple[tuple[str, bool, str], ...] = (
     ("download-and-run", True, r"(curl|wget|fetch)\b[^\n|;]{0,200}[|]\s*(sudo\s+)?(ba|z|da)?sh\b"),
@@ -109,26 +109,26 @@ _RULES: tuple[tuple[str, bool, str], ...] = (
     ("root", False, r"\bsudo\b|\bsu\s+-"),
     ("comment", False, r"<!--"),
 )
-_EXPRESSIONS = tuple((name, grave, Expression(text, re.I)) for name, grave, text in _RULES)
+_EXPRESSIONS = tuple((name, grave, LazyPattern(text, re.I)) for name, grave, text in _RULES)
 
 
-def scanned(tree: Tree) -> tuple[Finding, ...]:
-    """The gravest first, then by place."""
-    found: list[Finding] = []
+def scanned(tree: Tree) -> tuple[ScanFinding, ...]:
+    """Return all findings, the most serious first, then by file and line."""
+    found: list[ScanFinding] = []
     room = TREE_CHARS_MAX
     for path in sorted(tree, key=lambda path: (len(tree[path]), path)):
         room -= len(tree[path])
         if room < 0 and not _is_binary(path, tree[path]):
             text = f"{len(tree[path]):,} bytes, too much to be scanned"
-            found.append(Finding(rule="large", file=path, line=0, text=text, grave=True))
+            found.append(ScanFinding(rule="large", file=path, line=0, text=text, grave=True))
         else:
             found += _in_file(path, tree[path])
     found.sort(key=lambda finding: (not finding.grave, finding.file, finding.line))
     return tuple(found[:FINDINGS_MAX])
 
 
-def hidden_in(tree: Tree) -> tuple[Finding, ...]:
-    """Only what cannot be seen: a name, a place and the code of each such character."""
+def hidden_in(tree: Tree) -> tuple[ScanFinding, ...]:
+    """Return findings for invisible characters only: file, line and the code of each character."""
     return tuple(
         finding
         for path in sorted(tree)
@@ -138,40 +138,40 @@ def hidden_in(tree: Tree) -> tuple[Finding, ...]:
 
 
 def laid_open(text: str) -> str:
-    """The same text with each hidden or controlling character written as its code."""
+    """Return the text with each invisible or control character replaced by its code."""
     shown = _HIDDEN.sub(lambda found: f"<U+{ord(found[0]):04X}>", text)
     return _CONTROL.sub(lambda found: f"<U+{ord(found[0]):04X}>", shown)
 
 
-def _in_file(path: str, content: bytes) -> Iterator[Finding]:
+def _in_file(path: str, content: bytes) -> Iterator[ScanFinding]:
     if path.rpartition("/")[2].startswith("."):
-        yield Finding(rule="hidden-file", file=path, line=0, text=path, grave=True)
+        yield ScanFinding(rule="hidden-file", file=path, line=0, text=path, grave=True)
     if path.endswith((".pth", ".so", ".dylib", ".dll", ".exe", ".pyc")):
-        yield Finding(rule="binary", file=path, line=0, text=path, grave=True)
+        yield ScanFinding(rule="binary", file=path, line=0, text=path, grave=True)
     elif _is_binary(path, content) and not path.startswith("assets/"):
-        yield Finding(rule="binary", file=path, line=0, text=f"{len(content):,} bytes, no text")
+        yield ScanFinding(rule="binary", file=path, line=0, text=f"{len(content):,} bytes, no text")
     for number, line in _lines(path, content):
         yield from _hidden(path, number, line)
         looked_at = line[:LINE_CHARS_MAX]
         if len(line) > LINE_CHARS_MAX:
             text = f"{len(line):,} characters, of which the first {LINE_CHARS_MAX:,} were scanned"
-            yield Finding(rule="long-line", file=path, line=number, text=text, grave=True)
+            yield ScanFinding(rule="long-line", file=path, line=number, text=text, grave=True)
         for name, grave, pattern in _EXPRESSIONS:
             if found := pattern.search(looked_at):
                 text = laid_open(line[max(0, found.start() - 30) :].strip())[:SHOWN_CHARS]
-                yield Finding(rule=name, file=path, line=number, text=text, grave=grave)
+                yield ScanFinding(rule=name, file=path, line=number, text=text, grave=grave)
 
 
-def _hidden(path: str, number: int, line: str) -> Iterator[Finding]:
+def _hidden(path: str, number: int, line: str) -> Iterator[ScanFinding]:
     found = _HIDDEN.findall(line) + _CONTROL.findall(line)
     if found:
         names = dict.fromkeys(_called(c) for c in found)
         text = f"{len(found)} of {', '.join(names)}"[:SHOWN_CHARS]
-        yield Finding(rule=HIDDEN_RULE, file=path, line=number, text=text, grave=True)
+        yield ScanFinding(rule=HIDDEN_RULE, file=path, line=number, text=text, grave=True)
 
 
 def _called(character: str) -> str:
-    """Tag characters spell something: it is said what."""
+    """Return the name of a character; for a tag character, the letter that it hides."""
     code = ord(character)
     if 0xE0020 <= code <= 0xE007E:
         return f"U+{code:04X} TAG “{chr(code - 0xE0000)}”"
@@ -186,7 +186,8 @@ def _lines(path: str, content: bytes) -> Iterator[tuple[int, str]]:
 
 
 def _is_binary(path: str, content: bytes) -> bool:
-    """What says that it is text is read as text, whatever bytes are in it."""
+    """Return True for binary content. A file with the name of a text file is always scanned as
+    text."""
     if PurePosixPath(path).suffix.lower() in _TEXTS:
         return False
     if b"\0" in content[:8_000]:

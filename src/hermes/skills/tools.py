@@ -10,45 +10,25 @@ from msgspec import Struct
 from hermes.core.errors import Rejected, StoreFailed, ToolFailed
 from hermes.core.messages import Effect
 from hermes.core.policy import UNTRUSTED, Capability
-from hermes.core.ports import Bench, Tool, ToolResult, ToolSpec
-from hermes.skills.drafting import Change, Draft, drafted
+from hermes.core.ports import Tool, ToolContext, ToolResult
+from hermes.skills.drafting import SkillChange, SkillDraft, drafted
 from hermes.skills.form import BYTE_ORDER_MARK, FILE
-from hermes.skills.proposals import Proposals
-from hermes.skills.shelf import Shelf
-from hermes.views.skills import Proposal, SkillRow, SkillSource
+from hermes.skills.library import SkillLibrary
+from hermes.skills.proposals import ProposalFolder
+from hermes.views.skills import SkillProposal, SkillRow, SkillSource
+from hermes.views.tool_specs import spec_of
 
 ROWS_MAX = 200
 FILES_MAX = 20
 T = TypeVar("T")
 A = TypeVar("A", bound=Struct)
 
-LIST_SPEC = ToolSpec(
-    name="skills_list",
-    description="List all skills, or those with these words in them.",
-    parameters='{"type":"object","properties":{"words":{"type":"string"}}}',
-)
-VIEW_SPEC = ToolSpec(
-    name="skill_view",
-    description="Read a skill's instructions, or one of its files.",
-    parameters=(
-        '{"type":"object","properties":{"name":{"type":"string"},"file":{"type":"string"}},'
-        '"required":["name"]}'
-    ),
-)
-MANAGE_SPEC = ToolSpec(
-    name="skill_manage",
-    description=(
-        "Propose a new skill (create: name, description, instructions) or a better one (improve: "
-        "what to replace; patch: old and new text in a file). The owner decides; say that you "
-        "proposed it."
-    ),
-    parameters=(
-        '{"type":"object","properties":{"action":{"enum":["create","improve","patch"]},'
-        '"name":{"type":"string"},"why":{"type":"string"},"description":{"type":"string"},'
-        '"instructions":{"type":"string"},"files":{"type":"object",'
-        '"additionalProperties":{"type":"string"}},"file":{"type":"string"},'
-        '"old":{"type":"string"},"new":{"type":"string"}},"required":["action","name","why"]}'
-    ),
+LIST_DESCRIPTION = "List all skills, or those with these words in them."
+VIEW_DESCRIPTION = "Read a skill's instructions, or one of its files."
+MANAGE_DESCRIPTION = (
+    "Propose a new skill (create: name, description, instructions) or a better one (improve: "
+    "what to replace; patch: old and new text in a file). The owner decides; say that you "
+    "proposed it."
 )
 
 
@@ -73,42 +53,46 @@ class ManageArguments(Struct, frozen=True, kw_only=True, forbid_unknown_fields=T
     new: str = ""
 
 
-def skill_tools(shelf: Shelf, *, agent_writes: Literal["propose", "apply"]) -> tuple[Tool, ...]:
+def skill_tools(
+    shelf: SkillLibrary, *, agent_writes: Literal["propose", "apply"]
+) -> tuple[Tool, ...]:
     """Their order is part of the prompt's prefix."""
 
-    async def listed(bench: Bench) -> ToolResult:
-        arguments = _parsed(ListArguments, bench.call.arguments)
+    async def listed(context: ToolContext) -> ToolResult:
+        arguments = _parsed(ListArguments, context.call.arguments)
         return await _done(lambda: _listed(shelf, arguments))
 
-    async def viewed(bench: Bench) -> ToolResult:
-        arguments = _parsed(ViewArguments, bench.call.arguments)
-        return await _done(lambda: _viewed(shelf, arguments, str(bench.call.id)))
+    async def viewed(context: ToolContext) -> ToolResult:
+        arguments = _parsed(ViewArguments, context.call.arguments)
+        return await _done(lambda: _viewed(shelf, arguments, str(context.call.id)))
 
-    async def managed(bench: Bench) -> ToolResult:
-        arguments = _parsed(ManageArguments, bench.call.arguments)
+    async def managed(context: ToolContext) -> ToolResult:
+        arguments = _parsed(ManageArguments, context.call.arguments)
         applies = agent_writes == "apply"
-        return await _done(lambda: _managed(shelf.proposals, arguments, bench, applies=applies))
+        return await _done(lambda: _managed(shelf.proposals, arguments, context, applies=applies))
 
     read, idempotent = lambda _text: Effect.READ, lambda _text: Effect.IDEMPOTENT
     return (
         Tool(
-            spec=LIST_SPEC,
+            spec=spec_of("skills_list", LIST_DESCRIPTION, ListArguments),
             check=_check(ListArguments),
             effect=read,
             run=listed,
             capabilities=frozenset({Capability.READ}),
+            parallel=True,
             reviews=True,
         ),
         Tool(
-            spec=VIEW_SPEC,
+            spec=spec_of("skill_view", VIEW_DESCRIPTION, ViewArguments),
             check=_check(ViewArguments),
             effect=read,
             run=viewed,
             capabilities=frozenset({Capability.READ}),
+            parallel=True,
             reviews=True,
         ),
         Tool(
-            spec=MANAGE_SPEC,
+            spec=spec_of("skill_manage", MANAGE_DESCRIPTION, ManageArguments),
             check=_check_managed,
             effect=idempotent,
             run=managed,
@@ -125,7 +109,7 @@ def _parsed(shape: type[A], text: str) -> A:
     except msgspec.MsgspecError as wrong:
         known = ", ".join(field.name for field in msgspec.structs.fields(shape))
         said = str(wrong).replace("`$.", "`")
-        raise ToolFailed(f"Wrong arguments: {said}. Known are: {known}.") from wrong
+        raise ToolFailed(f"Wrong arguments: {said}. The known ones are: {known}.") from wrong
 
 
 def _check(shape: type[A]) -> Callable[[str], str]:
@@ -154,7 +138,9 @@ def _check_managed(text: str) -> str:
         case "improve" if not (arguments.description or arguments.instructions or arguments.files):
             return "improve: give what to replace: description, instructions or files."
         case "patch" if not arguments.old or arguments.old == arguments.new:
-            return "patch: give old, as it stands in the file, and new, which differs from it."
+            return (
+                "patch: give old, copied exactly from the file, and new, which must differ from it."
+            )
         case _:
             return ""
 
@@ -167,7 +153,7 @@ async def _done(work: Callable[[], ToolResult]) -> ToolResult:
         raise ToolFailed(f"{str(refused).removesuffix('.')}.") from refused
 
 
-def _listed(shelf: Shelf, arguments: ListArguments) -> ToolResult:
+def _listed(shelf: SkillLibrary, arguments: ListArguments) -> ToolResult:
     words = arguments.words.lower().split()
     rows = [row for row in shelf.rows() if row.state == "on" and _fits(row, words)]
     if not rows:
@@ -187,7 +173,7 @@ def _fits(row: SkillRow, words: list[str]) -> bool:
     return all(word in f"{row.name} {row.description}".lower() for word in words)
 
 
-def _viewed(shelf: Shelf, arguments: ViewArguments, call: str) -> ToolResult:
+def _viewed(shelf: SkillLibrary, arguments: ViewArguments, call: str) -> ToolResult:
     text, source = shelf.read(arguments.name, arguments.file)
     if not arguments.file:
         shelf.used(arguments.name, call)
@@ -195,12 +181,12 @@ def _viewed(shelf: Shelf, arguments: ViewArguments, call: str) -> ToolResult:
 
 
 def _managed(
-    proposals: Proposals, arguments: ManageArguments, bench: Bench, *, applies: bool
+    proposals: ProposalFolder, arguments: ManageArguments, context: ToolContext, *, applies: bool
 ) -> ToolResult:
-    made = proposals.made(str(bench.call.id))
+    made = proposals.made(str(context.call.id))
     if made is not None and made.state != "waiting":
         return _told(made)
-    change = Change(
+    change = SkillChange(
         action=arguments.action,
         name=arguments.name,
         description=arguments.description,
@@ -214,11 +200,11 @@ def _managed(
     if draft is not None:
         made = proposals.make(
             draft.tree,
-            call=str(bench.call.id),
+            call=str(context.call.id),
             action=draft.action,
             why=arguments.why,
-            session=str(bench.session),
-            untrusted=UNTRUSTED in bench.labels,
+            session=str(context.session),
+            untrusted=UNTRUSTED in context.labels,
         )
     assert made is not None, "it was made before, or just now"
     if applies and _may_apply(proposals, made, draft):
@@ -226,7 +212,7 @@ def _managed(
     return _told(made)
 
 
-def _may_apply(proposals: Proposals, made: Proposal, draft: Draft | None) -> bool:
+def _may_apply(proposals: ProposalFolder, made: SkillProposal, draft: SkillDraft | None) -> bool:
     """By itself only what is the agent's own, from a conversation without a stranger's words."""
     if made.untrusted or made.action == "copy":
         return False
@@ -235,19 +221,22 @@ def _may_apply(proposals: Proposals, made: Proposal, draft: Draft | None) -> boo
     return draft is None or draft.is_free
 
 
-def _told(made: Proposal) -> ToolResult:
+def _told(made: SkillProposal) -> ToolResult:
     return ToolResult(text=_said(made))
 
 
-def _said(made: Proposal) -> str:
+def _said(made: SkillProposal) -> str:
     match made.state:
         case "applied":
-            return f"The skill {made.name} is in force. The owner can take it back: /skills undo."
+            return f"The skill {made.name} is active. The owner can undo it: /skills undo."
         case "rejected":
             return f"The owner said no to this change of {made.name}, or a later one replaced it."
         case _:
-            more = " It needs the owner: somebody else's words were here." * made.untrusted
+            more = (
+                " It needs the owner's approval, because this conversation has read untrusted text."
+                * made.untrusted
+            )
             return (
-                f"Proposed {made.name} as {made.id}.{more} It is not in force yet. Tell the person:"
-                f" /skills diff {made.id} shows it, /skills approve {made.id} puts it in force."
+                f"Proposed {made.name} as {made.id}.{more} It is not active yet. Tell the person:"
+                f" /skills diff {made.id} shows it, /skills approve {made.id} makes it active."
             )

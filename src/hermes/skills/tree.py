@@ -1,7 +1,7 @@
-"""A skill's files as one value, and the digest that names exactly these bytes.
+"""The files of a skill as one value, and the digest that identifies these bytes.
 
-A tree holds plain files only: no links, no devices, no path that leads elsewhere or that two file
-systems would read differently. Modes are no part of it: they are made from the bytes again.
+A tree holds regular files only: no links, no devices, and no path that escapes the folder or means
+something else on another file system. File modes are left out; they are derived from the content.
 """
 
 import hashlib
@@ -18,20 +18,20 @@ from hermes.views.files import flush_folder, make_folder
 
 FILES_MAX = 200
 TREE_BYTES_MAX = 10_000_000
-PATH_CHARS_MAX = 200  # that are told of one
+PATH_CHARS_MAX = 200  # characters of a path that a message shows
 PATH_BYTES_MAX = 200
 DEPTH_MAX = 8
-# What tools leave behind; it is left out and said so.
+# Left behind by tools: skipped, and reported.
 LITTER = frozenset({".git", ".hg", ".svn", ".DS_Store", "__MACOSX", "__pycache__", "Thumbs.db"})
 
-# Names that are devices on Windows, whatever follows the first dot.
+# Device names on Windows, whatever follows the first dot.
 DEVICE = re.compile(r"(?i)(con|prn|aux|nul|com\d|lpt\d)(\..*)?")
 
 Tree = Mapping[str, bytes]  # path with slashes: content
 
 
 def digest_of(tree: Tree) -> str:
-    """SHA-256 over each path and each content, in the order of the paths."""
+    """Return the SHA-256 over each path and content, sorted by path."""
     whole = hashlib.sha256(b"skill tree 1\n")
     for path in sorted(tree):
         content = tree[path]
@@ -41,14 +41,14 @@ def digest_of(tree: Tree) -> str:
 
 
 def form_of(tree: Tree) -> Form:
-    """Raises Rejected."""
+    """Parse the tree's SKILL.md. Raise Rejected."""
     if FILE not in tree:
-        raise Rejected(f"there is no {FILE} in it")
+        raise Rejected(f"it has no {FILE}")
     return parsed(tree[FILE])
 
 
 def checked(tree: Tree) -> Tree:
-    """The same, when it keeps the limits. Raises Rejected."""
+    """Return the tree if it is within the limits. Raise Rejected."""
     if len(tree) > FILES_MAX:
         raise Rejected(f"it has more than {FILES_MAX} files")
     if sum(map(len, tree.values())) > TREE_BYTES_MAX:
@@ -66,7 +66,7 @@ def checked(tree: Tree) -> Tree:
 
 
 def safe_path(path: str) -> str:
-    """Raises Rejected for a path that does not stay where it is put."""
+    """Return the path if it stays inside the folder (path traversal). Raise Rejected otherwise."""
     parts = path.split("/")
     odd = any(not c.isprintable() for c in path) or "\\" in path or ":" in path
     leads_away = path.startswith("/") or any(part in ("", ".", "..") for part in parts)
@@ -84,8 +84,8 @@ def is_litter(path: str) -> bool:
 
 
 def read_tree(folder: Path, *, litter: bool = False) -> Tree:
-    """All files below it, what tools leave behind only where that is asked for. Nothing is
-    followed. Raises Rejected."""
+    """Read all files below a folder without following links; `litter` includes tools' leftovers.
+    Raise Rejected."""
     found: dict[str, bytes] = {}
     room = TREE_BYTES_MAX
     try:
@@ -109,7 +109,8 @@ def read_tree(folder: Path, *, litter: bool = False) -> Tree:
 
 
 def _files(folder: int, before: str, depth: int, *, litter: bool) -> Iterator[tuple[str, int]]:
-    """Paths with open files. A link that is put in our way meanwhile is not followed either."""
+    """Yield paths with open file descriptors. Links are never followed, even if swapped in
+    meanwhile (TOCTOU)."""
     for name in sorted(os.listdir(folder)):
         path = f"{before}{name}"
         if name in LITTER and not litter:
@@ -131,8 +132,8 @@ def _files(folder: int, before: str, depth: int, *, litter: bool) -> Iterator[tu
 
 
 def write_tree(tree: Tree, folder: Path, *, sealed: bool = True) -> None:
-    """A new folder with these files, flushed. A file that begins with #! can be run; in a sealed
-    one nothing is meant to be written again."""
+    """Write these files to a new folder and flush them. A file that begins with #! becomes
+    executable; a sealed tree is read-only."""
     make_folder(folder.parent)
     folder.mkdir(mode=0o700)
     made = {folder}
@@ -155,7 +156,7 @@ def write_tree(tree: Tree, folder: Path, *, sealed: bool = True) -> None:
 
 
 def remove_tree(folder: Path) -> None:
-    """Also one that is sealed, half there, or not at all. A link is removed and never followed."""
+    """Remove a tree, also a sealed, partial or missing one. A link is removed, never followed."""
     if folder.is_symlink() or folder.is_file():
         folder.unlink(missing_ok=True)
         return

@@ -1,4 +1,4 @@
-"""Decompressing what a stranger packed: stopped at a limit, whatever its header promises."""
+"""Decompress untrusted data up to a limit, whatever its header claims (zip bombs)."""
 
 import bz2
 import lzma
@@ -22,7 +22,7 @@ class _Decompressor(Protocol):
 
 
 def unpacked(raw: bytes) -> bytes:
-    """The tar in it. Raises Rejected."""
+    """Return the uncompressed tar. Raise Rejected."""
     if raw.startswith(b"\x1f\x8b"):
         return _gunzipped(raw)
     if raw.startswith(b"BZh"):
@@ -32,7 +32,7 @@ def unpacked(raw: bytes) -> bytes:
     if raw[257:262] == b"ustar":
         _demand_room(len(raw))
         return raw
-    raise Rejected("it is no archive that can be read: zip, tar, tar.gz, tar.bz2 or tar.xz")
+    raise Rejected("this is not a readable archive: use zip, tar, tar.gz, tar.bz2 or tar.xz")
 
 
 def _gunzipped(raw: bytes) -> bytes:

@@ -1,6 +1,6 @@
-"""How often each skill was used: a line a use, put together when there are many.
+"""Count how often each skill was used: one line a use, compacted when there are many.
 
-A line is appended in one write, so it survives the process; only a power cut may lose the latest.
+Each line is appended in one write, so it survives a crash; only a power cut may lose the last ones.
 """
 
 import fcntl
@@ -14,7 +14,7 @@ from msgspec import Struct
 from hermes.views.files import make_folder, whole_file
 
 FILE = ".uses.jsonl"
-BYTES_MAX = 64_000  # then the lines become sums
+BYTES_MAX = 64_000  # compact the file beyond this
 
 
 class Uses(Struct, frozen=True, kw_only=True):
@@ -23,7 +23,7 @@ class Uses(Struct, frozen=True, kw_only=True):
 
 
 class _Line(Struct, frozen=True, kw_only=True, omit_defaults=True):
-    """One use by a call, or the sum of many."""
+    """One use by one call, or the sum of many."""
 
     name: str
     at: float
@@ -40,7 +40,7 @@ class UseCounter:
         self._file = folder / FILE
 
     def note(self, name: str, by: str, at: float) -> None:
-        """A use that cannot be counted is no reason to refuse it."""
+        """Count a use. An error is ignored: the skill can be used all the same."""
         line = msgspec.json.encode(_Line(name=name, at=at, by=by)) + b"\n"
         try:
             make_folder(self._folder)
@@ -55,7 +55,8 @@ class UseCounter:
             return
 
     def _opened(self) -> int:
-        """Ours alone. A file that was put together while we waited is not the file any more."""
+        """Return a locked file descriptor. Reopen if another process compacted the file
+        meanwhile."""
         while True:
             handle = os.open(self._file, os.O_RDWR | os.O_CREAT | os.O_APPEND | os.O_CLOEXEC, 0o600)
             fcntl.flock(handle, fcntl.LOCK_EX)
@@ -64,7 +65,7 @@ class UseCounter:
             os.close(handle)
 
     def counted(self) -> Mapping[str, Uses]:
-        """By skill. The same call counts once; a line that cannot be read counts nothing."""
+        """Return the uses by skill. A call counts once; an unreadable line counts as nothing."""
         found: dict[str, Uses] = {}
         seen: set[tuple[str, str]] = set()
         for line in self._lines():

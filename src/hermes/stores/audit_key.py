@@ -1,20 +1,21 @@
 """The key that seals the audit log: a file of the home that no tool can read.
 
-Nodes of several homes on one database share a key by giving all of them the same one.
+To share one database, several homes need the same key.
 """
 
 import os
 from pathlib import Path
 
 from hermes.core.errors import StoreFailed
+from hermes.views.files import is_full, unwritable
 
 KEY_BYTES = 32
 FILE = "audit.key"
-OPEN_KEY = bytes(KEY_BYTES)  # for tests: anybody can seal with it
+OPEN_KEY = bytes(KEY_BYTES)  # for tests: a publicly known key
 
 
 def audit_key(home: Path, given: str = "") -> bytes:
-    """The key that is `given` in hex, or that of the home, which is made when there is none."""
+    """Return the key: `given` in hex, or that of the home, which is made if it is missing."""
     if given:
         return _from_hex(given)
     path = home / FILE
@@ -22,6 +23,8 @@ def audit_key(home: Path, given: str = "") -> bytes:
         _make(path)
         key = path.read_bytes()
     except OSError as error:
+        if is_full(error):
+            raise unwritable(path, error) from error
         raise StoreFailed(f"{path}: {error.strerror}. Make it readable for Hermes.") from error
     if len(key) != KEY_BYTES:
         raise StoreFailed(
@@ -32,7 +35,7 @@ def audit_key(home: Path, given: str = "") -> bytes:
 
 
 def _make(path: Path) -> None:
-    """Whole or not at all, and never over another: two processes may start together."""
+    """Create the key file atomically and never overwrite one: two processes may start together."""
     if path.exists():
         return
     half = path.with_name(f".{path.name}.{os.getpid()}.{os.urandom(4).hex()}")

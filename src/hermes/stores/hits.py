@@ -1,4 +1,4 @@
-"""What both stores are asked to find, and a row of theirs as a hit."""
+"""A search request, and a found row as a hit, for both stores."""
 
 from msgspec import Struct
 
@@ -7,7 +7,7 @@ from hermes.core.ids import SessionId, SessionKey
 from hermes.core.messages import Line
 from hermes.core.recall import Scope
 from hermes.core.store import Found, Hit
-from hermes.stores.words import Lens, Question
+from hermes.stores.words import Lens, SearchQuery
 
 CANDIDATES = 40  # rows that are ranked
 HIDDEN_MAX = 50  # spans
@@ -16,8 +16,8 @@ UNREAD = "Some messages are not ready to be searched yet; ask again in a minute.
 STOPPED = "The search was stopped because it took too long; use rarer words."
 
 
-class Wanted(Struct, frozen=True, kw_only=True):
-    question: Question
+class SearchRequest(Struct, frozen=True, kw_only=True):
+    question: SearchQuery
     scope: Scope
     limit: int
     hidden: tuple[Span, ...] = ()
@@ -27,12 +27,14 @@ class Wanted(Struct, frozen=True, kw_only=True):
         return max(CANDIDATES, self.limit)
 
     def ranges(self) -> list[tuple[SessionId, int, int]]:
-        """Rows that are not to be found: conversation, first ordinal, the one behind the last."""
+        """Return the rows to leave out: conversation, first ordinal, and the ordinal behind the
+        last."""
         spans = self.hidden[:HIDDEN_MAX]
         return [(s.session, s.start, ORDINAL_MAX if s.stop is None else s.stop) for s in spans]
 
     def found(self, hits: list[Hit], *, read: bool, whole: bool) -> Found:
-        """The index is believed about words, not about who may see what."""
+        """Return the hits that the scope allows. The index is trusted about words, not about
+        permissions."""
         notes = (*self.question.notes, *[UNREAD] * (not read), *[STOPPED] * (not whole))
         return Found(hits=tuple(h for h in hits if self.scope.covers(h.key)), notes=notes)
 

@@ -1,15 +1,16 @@
-"""Rows of listings as both stores select them, and what a commit says of them."""
+"""Rows of listings as both stores select them, and the values that a commit changes in them."""
 
 from collections.abc import Callable, Iterable, Sequence
 from contextlib import suppress
 from typing import Any, TypeVar
 
-from hermes.core.codec import decode_event
+from hermes.core.codec import decode_event, decode_session
 from hermes.core.errors import RowUnreadable
 from hermes.core.events import CallEnded, FactSet, HomeSet, SessionReset
 from hermes.core.ids import SessionId, SessionKey, TurnId
 from hermes.core.messages import Address, Usage, sound
 from hermes.core.projection import Commit, QuestionRow, TurnRow
+from hermes.core.session import Session
 from hermes.core.store import ChatRow, ConversationRow, Home, SessionRow, ToolSum, UsageSum
 
 T = TypeVar("T")
@@ -21,12 +22,19 @@ _TITLED = {str(kind.__struct_config__.tag) for kind in (FactSet, CallEnded, Sess
 
 
 def readable(made: Callable[..., T], found: Iterable[Sequence[Any]]) -> list[T]:
-    """One row that cannot be read holds up no other; a look at its session names it."""
+    """Convert the rows and skip those that cannot be read. Opening their session reports them."""
     values = []
     for row in found:
         with suppress(RowUnreadable):
             values.append(made(*row))
     return values
+
+
+def snapshot_of(key: SessionKey, state: bytes | None) -> Session:
+    """Return the session to fold from. An unreadable snapshot is rebuilt from the journal."""
+    with suppress(RowUnreadable):
+        return Session(key=key) if state is None else decode_session(state)
+    return Session(key=key)
 
 
 def session_row(*row: Any) -> SessionRow:
@@ -78,7 +86,7 @@ def question_row(*row: Any) -> QuestionRow:
 
 
 def conversation_row(*row: Any) -> ConversationRow:
-    """`text` is that of its first row of a person, if it has one."""
+    """Return a conversation as a row. `text` is its first message of a person, if it has one."""
     id_, key, title, lines, at, text = row
     return ConversationRow(
         id=SessionId(id_),
@@ -126,7 +134,7 @@ def tool_sum(*row: Any) -> ToolSum:
 
 
 def homes_of(commit: Commit) -> Sequence[Home]:
-    """The homes that the commit sets, each with the time of its own event; the last one of a
+    """Return the homes that the commit sets, each with the time of its event; the last one of each
     platform."""
     times = [event.at for event in commit.events if event.kind == _HOME]
     pairs = zip(commit.homes, times, strict=True)
@@ -135,8 +143,8 @@ def homes_of(commit: Commit) -> Sequence[Home]:
 
 
 def titles_of(commit: Commit) -> Sequence[str | None]:
-    """What the commit says of titles: of the conversation that was current before it, then of each
-    that it opens by a reset. None where it says nothing."""
+    """Return the titles that the commit sets: of the conversation that was current before it, then
+    of each conversation that it opens by a reset. None where it sets none."""
     titles: list[str | None] = [None]
     for written in commit.events:
         if written.kind not in _TITLED:

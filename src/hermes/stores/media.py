@@ -1,4 +1,4 @@
-"""Files that came with messages, each under the digest of its bytes."""
+"""Files that came with messages, each named by the digest of its bytes."""
 
 import asyncio
 import hashlib
@@ -11,8 +11,8 @@ from hermes.views.files import whole_file
 BYTES_MAX = 20_000_000
 
 
-class FileShelf:
-    """One folder. A file stands under its name only when it is whole and flushed."""
+class FileMediaStore:
+    """Store files in one folder. A file gets its name only when it is complete and flushed."""
 
     def __init__(self, folder: Path) -> None:
         self._folder = folder

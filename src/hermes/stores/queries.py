@@ -1,4 +1,4 @@
-"""SQL that stands in files of its own, each statement under a line `-- name: …`."""
+"""Read SQL from files, in which each statement follows a line `-- name: …`."""
 
 from collections.abc import Mapping
 
@@ -6,7 +6,7 @@ _MARK = "-- name:"
 
 
 def named(text: str) -> Mapping[str, str]:
-    """The statements of a file by their names. What stands above the first name is a comment."""
+    """Return the statements of a file by name. Text above the first name is a comment."""
     statements: dict[str, str] = {}
     for part in f"\n{text}".split(f"\n{_MARK}")[1:]:
         name, _, statement = part.partition("\n")

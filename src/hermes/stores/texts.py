@@ -1,15 +1,17 @@
-"""Names of the texts that a store keeps once, and which of them are known to be kept."""
+"""Digests of texts that a store keeps once, a cache of those it has, and limits of cursors."""
 
 from collections import OrderedDict
 from hashlib import sha256
 
+from hermes.core.errors import Rejected
 from hermes.core.messages import sound
 
 CHARS_MAX = 1_000_000
+CURSOR_CHARS_MAX = 16_384
 
 
-class Known:
-    """Texts that are durable, the latest ones. What it has forgotten the store is asked for."""
+class KnownTexts:
+    """A cache of the latest texts that are durable. For others the store is asked."""
 
     def __init__(self) -> None:
         self._texts: OrderedDict[str, str] = OrderedDict()
@@ -29,6 +31,14 @@ class Known:
 
 
 def named(text: str) -> tuple[str, str]:
-    """The digest, and the text as every store can keep it."""
+    """Return the digest, and the text in a form that every store can keep."""
     kept = sound(text)
     return sha256(kept.encode()).hexdigest(), kept
+
+
+def checked_position(platform: str, name: str, text: str) -> str:
+    """Return a cursor's position as it is stored. Raise Rejected when it is too long."""
+    if len(text) > CURSOR_CHARS_MAX:
+        limit = f"{CURSOR_CHARS_MAX:,} characters"
+        raise Rejected(f"the reading position {platform}/{name} is longer than {limit}")
+    return sound(text)

@@ -1,4 +1,4 @@
-"""What both stores keep of people and grants, and what they put into the audit log about it."""
+"""Rows of people and grants, and their audit entries, for both stores."""
 
 from collections.abc import Iterable
 from contextlib import suppress
@@ -6,18 +6,18 @@ from typing import Any
 
 import msgspec
 
-from hermes.core.audit import Entry, entry
+from hermes.core.audit import AuditEntry, entry
 from hermes.core.errors import StoreCorrupt
 from hermes.core.grants import Grant
 from hermes.core.ids import SessionKey
 from hermes.core.messages import sound
 from hermes.core.people import Role
-from hermes.core.trust import Invite, Known, Request
+from hermes.core.trust import AdmissionRequest, Invite, KnownPerson
 
 NAME_CHARS_MAX = 200
 WORDS_CHARS_MAX = 1_000
 DIGEST_CHARS = 12  # enough to tell invites apart
-REVOKED = "its recipient was sent away"
+REVOKED = "its recipient was removed"
 
 _grants = msgspec.json.Decoder(Grant)
 
@@ -34,7 +34,7 @@ def decode_grant(raw: bytes) -> Grant:
 
 
 def readable_grants(found: Iterable[tuple[Any, ...]]) -> tuple[Grant, ...]:
-    """One that cannot be read allows nothing."""
+    """Decode grants. A grant that cannot be read allows nothing."""
     grants = []
     for (raw,) in found:
         with suppress(StoreCorrupt):
@@ -42,56 +42,61 @@ def readable_grants(found: Iterable[tuple[Any, ...]]) -> tuple[Grant, ...]:
     return tuple(grants)
 
 
-def known_row(*row: Any) -> Known:
-    """A role that there is not is a stranger's."""
+def known_row(*row: Any) -> KnownPerson:
+    """Return a person from their row. An unknown role becomes that of a stranger."""
     platform, id_, number, name, chat, since, by = row
     role = Role(number) if number in list(Role) else Role.STRANGER
-    return Known(platform=platform, id=id_, role=role, name=name, chat=chat, since=since, by=by)
+    return KnownPerson(
+        platform=platform, id=id_, role=role, name=name, chat=chat, since=since, by=by
+    )
 
 
-def request_row(*row: Any) -> Request:
+def request_row(*row: Any) -> AdmissionRequest:
     id_, platform, person, chat, name, text, at = row
-    return Request(id=id_, platform=platform, person=person, chat=chat, name=name, text=text, at=at)
+    return AdmissionRequest(
+        id=id_, platform=platform, person=person, chat=chat, name=name, text=text, at=at
+    )
 
 
-def kept(known: Known) -> tuple[str, str, int, str, str, float, str]:
-    """In the order of the columns."""
+def person_values(known: KnownPerson) -> tuple[str, str, int, str, str, float, str]:
+    """Return a person's values in the order of the columns."""
     name, chat = sound(known.name)[:NAME_CHARS_MAX], sound(known.chat)
     who = (sound(known.platform), sound(known.id))
     return *who, int(known.role), name, chat, known.since, sound(known.by)
 
 
-def kept_request(request: Request) -> tuple[str, str, str, str, str, str, float]:
+def request_values(request: AdmissionRequest) -> tuple[str, str, str, str, str, str, float]:
     where = (sound(request.platform), sound(request.person), sound(request.chat))
     name, text = sound(request.name)[:NAME_CHARS_MAX], sound(request.text)[:WORDS_CHARS_MAX]
     return sound(request.id), *where, name, text, request.at
 
 
-def with_invite(known: Known, role: Role, was: Role | None, by: str) -> Known:
-    """An invite lets somebody in; it never takes away what they are already."""
+def with_invite(known: KnownPerson, role: Role, was: Role | None, by: str) -> KnownPerson:
+    """Return the person with the role of an invite. An invite never lowers a role."""
     best = role if was is None else min(role, was)
     return msgspec.structs.replace(known, role=best, by=known.by or by)
 
 
-def as_stranger(known: Known) -> Known:
+def as_stranger(known: KnownPerson) -> KnownPerson:
     return msgspec.structs.replace(known, role=Role.STRANGER)
 
 
-def chats_of(known: Known, noted: str) -> tuple[str, ...]:
-    """Where one writes to this person alone; `noted` is where they were let in."""
+def chats_of(known: KnownPerson, noted: str) -> tuple[str, ...]:
+    """Return the private chats with this person; `noted` is the chat in which they were
+    admitted."""
     return tuple({sound(chat) for chat in (known.id, known.chat, noted) if chat})
 
 
 def says_session(key: SessionKey) -> bytes:
-    """Stands so in the bodies of entries about this session, and nowhere else: a quote that is part
-    of a text is escaped."""
+    """Return the bytes by which entries about this session are found. They occur nowhere else,
+    because a quote inside a text is escaped."""
     return b'"session":' + msgspec.json.encode(sound(key))
 
 
 # ── the log ─────────────────────────────────────────────────────────────────────────────────────
 
 
-def invited(invite: Invite) -> Entry:
+def invited(invite: Invite) -> AuditEntry:
     return entry(
         "invited",
         invite.made_at,
@@ -102,34 +107,34 @@ def invited(invite: Invite) -> Entry:
     )
 
 
-def redeemed(known: Known, digest: str) -> Entry:
+def redeemed(known: KnownPerson, digest: str) -> AuditEntry:
     return _of(known, "redeemed", invite=digest[:DIGEST_CHARS])
 
 
-def asked_in(request: Request) -> Entry:
-    id_, platform, person, chat, name, _, at = kept_request(request)
+def asked_in(request: AdmissionRequest) -> AuditEntry:
+    id_, platform, person, chat, name, _, at = request_values(request)
     who = f"{platform}:{person}"
     return entry("asked_in", at, request=id_, who=who, name=name, where=f"{platform}:{chat}")
 
 
-def admitted(known: Known, request: str) -> Entry:
+def admitted(known: KnownPerson, request: str) -> AuditEntry:
     return _of(known, "admitted", request=sound(request))
 
 
-def sent_away(known: Known, unsent: int) -> Entry:
+def sent_away(known: KnownPerson, unsent: int) -> AuditEntry:
     return _of(known, "sent_away", unsent=unsent or None)
 
 
-def dismissed(request: str, who: str, by: str, at: float) -> Entry:
+def dismissed(request: str, who: str, by: str, at: float) -> AuditEntry:
     return entry("dismissed", at, request=sound(request), who=who, by=sound(by))
 
 
-def grant_revoked(grant: Grant, by: str, at: float) -> Entry:
+def grant_revoked(grant: Grant, by: str, at: float) -> AuditEntry:
     return entry("grant_revoked", at, grant=grant.id, tool=grant.tool, by=sound(by))
 
 
-def _of(known: Known, kind: str, **more: object) -> Entry:
-    platform, id_, _, name, chat, since, by = kept(known)
+def _of(known: KnownPerson, kind: str, **more: object) -> AuditEntry:
+    platform, id_, _, name, chat, since, by = person_values(known)
     return entry(
         kind,
         since,

@@ -1,7 +1,7 @@
-"""What a search compares: plain words, the same for the text that is kept and for the question.
+"""Normalise text into search words, the same way for stored text and for queries.
 
-Both stores index `words_of(text)`, so that they find the same rows whatever their own idea of a
-word. A script without blanks between words gives a word for each character.
+Both stores index `words_of(text)`, so that they find the same rows whatever their own tokenizer
+does. In a script without spaces each character is a word.
 """
 
 import unicodedata
@@ -12,7 +12,7 @@ from msgspec import Struct
 
 from hermes.core.ids import SessionKey
 from hermes.core.recall import Scope, chat_of
-from hermes.views.expressions import Expression
+from hermes.lazy import LazyPattern
 
 QUESTION_CHARS_MAX = 200
 WORDS_MAX = 5  # of one question, phrases counted by their words
@@ -34,21 +34,21 @@ _DENSE = (
     r"\u3040-\u30ff\u31f0-\u31ff\u3400-\u4dbf\u4e00-\u9fff\uac00-\ud7af\uf900-\ufaff"
     r"\U00020000-\U0003ffff\u0e00-\u0eff\u1000-\u109f\u1780-\u17ff"
 )
-_WORD = Expression(rf"[^\W_{_DENSE}]+|[{_DENSE}](?<=\w)")
-_DENSE_WORD = Expression(rf"[{_DENSE}]")
+_WORD = LazyPattern(rf"[^\W_{_DENSE}]+|[{_DENSE}](?<=\w)")
+_DENSE_WORD = LazyPattern(rf"[{_DENSE}]")
 _NO_WORD = "\ue000"  # stands in no word of a text
-_PIECE = Expression(r'-?"[^"]*"?\*?|[^\s"]+')
+_PIECE = LazyPattern(r'-?"[^"]*"?\*?|[^\s"]+')
 
 
 class Term(Struct, frozen=True):
-    """Words that follow each other; of the last one perhaps only the beginning."""
+    """Words that follow each other. The last one may be a prefix."""
 
     words: tuple[str, ...]
     begins: bool = False
 
 
-class Question(Struct, frozen=True, kw_only=True):
-    """All of `wanted`, none of `barred`. `notes` say what of it was dropped."""
+class SearchQuery(Struct, frozen=True, kw_only=True):
+    """A parsed query: all of `wanted`, none of `barred`. `notes` say what was dropped."""
 
     wanted: tuple[Term, ...] = ()
     barred: tuple[Term, ...] = ()
@@ -56,12 +56,12 @@ class Question(Struct, frozen=True, kw_only=True):
 
 
 def words_of(text: str) -> list[str]:
-    """Without case and accents."""
+    """Return the words of a text, without case and accents."""
     return _words(text[:INDEXED_CHARS_MAX])[:INDEXED_WORDS_MAX]
 
 
-def asked(text: str) -> Question:
-    """Pure and total: no text is a wrong question."""
+def parse_query(text: str) -> SearchQuery:
+    """Parse a query. Pure and total: every text is valid."""
     wanted, barred = dict[Term, None](), dict[Term, None]()
     notes: list[str] = []
     for piece in _PIECE.findall(text[:QUESTION_CHARS_MAX]):
@@ -77,11 +77,13 @@ def asked(text: str) -> Question:
         wanted, barred = _longest(wanted), _longest(barred)
     if not wanted:
         notes.append(NOTHING)
-    return Question(wanted=tuple(wanted), barred=tuple(barred), notes=tuple(dict.fromkeys(notes)))
+    return SearchQuery(
+        wanted=tuple(wanted), barred=tuple(barred), notes=tuple(dict.fromkeys(notes))
+    )
 
 
 def _longest(terms: Iterable[Term]) -> dict[Term, None]:
-    """Long words are the rarer ones: they tell most, and cost least to look for."""
+    """Keep the longest terms. Long words are rarer, so they tell most and cost least to look up."""
     kept: dict[Term, None] = {}
     left = CUT_WORDS
     for term in sorted(terms, key=lambda term: -sum(map(len, term.words))):
@@ -92,27 +94,28 @@ def _longest(terms: Iterable[Term]) -> dict[Term, None]:
 
 
 def _weight(term: Term) -> int:
-    """Three characters of a script without blanks are about a word."""
+    """Return a term's weight. Three characters of a script without spaces count about as a word."""
     dense = sum(bool(_DENSE_WORD.match(word)) for word in term.words)
     return len(term.words) - dense + -(-dense // 3)
 
 
 def place_words(key: SessionKey) -> tuple[str, str]:
-    """Words that the index has for each row of the lane, and for each of its chat."""
+    """Return the words that the index has for each row of the lane, and for each row of its
+    chat."""
     return _place("l", key), _place("c", chat_of(key))
 
 
 def scope_word(scope: Scope) -> str:
-    """The word that all rows in the scope have; none for everything."""
+    """Return the word that all rows in the scope have; empty for all sessions."""
     if scope.width == "all":
         return ""
     return _place("l", scope.key) if scope.width == "lane" else _place("c", chat_of(scope.key))
 
 
 class Lens:
-    """Looks at texts for the words of one question."""
+    """Find the words of one query in texts."""
 
-    def __init__(self, question: Question) -> None:
+    def __init__(self, question: SearchQuery) -> None:
         self._first = question.wanted[0]
         self._words = tuple({word: None for term in question.wanted for word in term.words})
         self._beginnings = {term.words[-1] for term in question.wanted if term.begins}
@@ -120,7 +123,8 @@ class Lens:
         self._together = tuple(joined)
 
     def excerpt(self, text: str) -> tuple[str, tuple[tuple[int, int], ...]]:
-        """The surroundings of the first match, and where in them the wanted words stand."""
+        """Return the surroundings of the first match, and the positions of the wanted words in
+        them."""
         middle = self._middle(text[:INDEXED_CHARS_MAX])
         start, stop = max(0, middle - AROUND_CHARS), min(len(text), middle + AROUND_CHARS)
         cut = " ".join(text[start:stop].split())
@@ -128,10 +132,10 @@ class Lens:
         low, spots = _quick(shown), list[tuple[int, int]]()
         for word in self._words:
             spots += _spots(low, word, begins=word in self._beginnings)
-        return shown, _merged(spots or _slow_spots(shown, self._words))
+        return shown, _merge(spots or _slow_spots(shown, self._words))
 
     def _middle(self, text: str) -> int:
-        """Where the words of the first term stand together; else where one of them does."""
+        """Return where the words of the first term stand together, else where one of them does."""
         low = _quick(text)
         for words in (*self._together, *self._first.words):
             if spots := _spots(low, words, begins=self._first.begins, most=1):
@@ -140,7 +144,8 @@ class Lens:
 
 
 def _term(piece: str) -> Term:
-    """A phrase is looked for by so many of its words: hardly ever does that find more."""
+    """Return the term for a phrase. A long phrase is searched by its first words, which hardly ever
+    finds more."""
     words = tuple(_words(piece))
     long = 0 < len(words) <= PHRASE_WORDS_MAX and len(words[-1]) >= BEGINNING_CHARS_MIN
     return Term(words[:PHRASE_WORDS_MAX], piece.endswith("*") and long)
@@ -159,7 +164,7 @@ def _folded(text: str) -> str:
 
 
 def _quick(text: str) -> str:
-    """Small letters, in the same places: enough for most words, without a look at each."""
+    """Lower-case a text without moving characters: enough for most words, and fast."""
     low = text.lower()
     return low if len(low) == len(text) else text
 
@@ -179,14 +184,14 @@ def _spots(low: str, word: str, *, begins: bool, most: int = SPOTS_MAX) -> list[
 
 
 def _slow_spots(text: str, words: tuple[str, ...]) -> Iterator[tuple[int, int]]:
-    """Word by word, without accents; the beginning of a word will do for what is only shown."""
+    """Yield matches word by word, without accents. A prefix match is enough for highlighting."""
     for match in _WORD.finditer(text):
         if any(part.startswith(words) for part in _words(match.group())):
             yield match.span()
 
 
-def _merged(spots: Iterable[tuple[int, int]]) -> tuple[tuple[int, int], ...]:
-    """In order; those that touch are one."""
+def _merge(spots: Iterable[tuple[int, int]]) -> tuple[tuple[int, int], ...]:
+    """Return the spans in order, with touching ones joined."""
     merged: list[tuple[int, int]] = []
     for start, stop in sorted(spots):
         if merged and start <= merged[-1][1]:

@@ -1,4 +1,4 @@
-"""Which rows a model goes on reading, which are summed up, and what is kept word for word.
+"""Decide which rows a model still reads, which are summarised, and what is quoted verbatim.
 
 Pure. What is dropped from a view is only ever what went into its summary (C41), and a summary is
 made of transcript rows alone (C42).
@@ -16,10 +16,10 @@ from hermes.core.messages import Call, Line, Outcome
 from hermes.core.session import Session
 from hermes.core.transcript import APPROVED, RELAYED, bared
 
-WORTH_IT = 0.9  # what is left must be less than this share of what was
-SHOWN_CHARS = 2_000  # of one line, to whoever sums up
-SAID_CHARS = 1_200  # of one message that is kept word for word
-KEPT_SHARE = 0.15  # of the room, for what is kept word for word
+WORTH_IT = 0.9  # compress only if it shrinks to less than this share
+SHOWN_CHARS = 2_000  # characters of one row in the summary request
+SAID_CHARS = 1_200  # characters of one message that is quoted verbatim
+KEPT_SHARE = 0.15  # share of the room for verbatim quotes
 
 SUMMED_UP = (
     "[The conversation so far, summed up by Hermes. Nothing is lost: session_search finds the "
@@ -32,17 +32,17 @@ _HEADINGS = (SAID, DECIDED, OPEN)
 
 
 class Cut(Struct, frozen=True, kw_only=True):
-    """`head` goes into the summary, if there is any; then the model reads `view`."""
+    """The result of a cut: `head` goes into the summary; the model then reads `view`."""
 
     view: View
     head: tuple[Line, ...] = ()
-    before: int  # tokens of all that was read until now
-    tokens: int  # of the view, without a new summary
+    before: int  # tokens of the old view
+    tokens: int  # tokens of the new view, without a new summary
 
 
 def cut(session: Session, lines: Sequence[Line], *, room: int, keep: int) -> Cut | None:
-    """Old results shrink first, oldest first; when that does not make `room`, what lies before the
-    latest `keep` tokens is summed up. None when nothing would be gained."""
+    """Shrink old tool results first, oldest first. If that does not reach `room`, cut everything
+    before the latest `keep` tokens for a summary. Return None if that would gain too little."""
     view = session.view
     costs = [tokens_of_line(_read(line, n < view.bare)) for n, line in enumerate(lines)]
     before = sum(costs) + tokens_of(view.summary)
@@ -65,7 +65,8 @@ def cut(session: Session, lines: Sequence[Line], *, room: int, keep: int) -> Cut
 
 
 def pieces(head: Sequence[Line]) -> Iterator[str]:
-    """The rows for whoever sums up, each with its speaker, long ones cut in the middle."""
+    """Yield the rows for the summarising model, each with its speaker; cut long ones in the
+    middle."""
     calls = _calls(head)
     turn, answered = "", {line.turn for line in head if line.role == "assistant" and not line.calls}
     for line in head:
@@ -82,7 +83,8 @@ def pieces(head: Sequence[Line]) -> Iterator[str]:
 
 
 def batches(texts: Iterable[str], tokens_max: int) -> list[str]:
-    """As few as possible, none of them over the limit unless one text alone is."""
+    """Pack the texts into as few batches as possible. Only a single long text may exceed the
+    limit."""
     found: list[str] = []
     left = 0
     for text in texts:
@@ -97,7 +99,7 @@ def batches(texts: Iterable[str], tokens_max: int) -> list[str]:
 
 
 def summary(told: str, session: Session, head: Sequence[Line], *, room: int) -> str:
-    """What a model told of the head, with what must not be told in other words."""
+    """Return the model's notes, followed by the quotes that must stay verbatim."""
     before = _sections(session.view.summary)
     said = [*before.get(SAID, []), *_said(head)]
     decided = [*before.get(DECIDED, []), *_decided(head)]
@@ -116,14 +118,14 @@ def _read(line: Line, is_bare: bool) -> Line:
 
 
 def _begun(lines: Sequence[Line]) -> int:
-    """Where the latest request begins: what came of it is still being read."""
+    """Return where the latest request begins: its tool results are still needed."""
     said = [n for n, line in enumerate(lines) if line.role == "user"]
     return said[-1] if said else 0
 
 
 def _boundary(lines: Sequence[Line], costs: Sequence[int], keep: int) -> int:
-    """The first place from which on little enough is left, and no result without its call: best
-    where a person speaks."""
+    """Return the first row from which at most `keep` tokens are left. A result stays with its call;
+    a row of a person is preferred."""
     waiting: set[CallId] = set()
     places: list[int] = []
     for n, line in enumerate(lines):
@@ -143,7 +145,7 @@ def _boundary(lines: Sequence[Line], costs: Sequence[int], keep: int) -> int:
 
 
 def _fitting(tail: Sequence[Line], costs: Sequence[int], keep: int) -> int:
-    """How many rows of a tail that is too long by itself are read without their results."""
+    """Return how many rows of a long tail must be shown without their results to fit."""
     left = sum(costs)
     for n, line in enumerate(tail):
         if left <= keep:
@@ -153,7 +155,7 @@ def _fitting(tail: Sequence[Line], costs: Sequence[int], keep: int) -> int:
 
 
 def _from(session: Session, at: int) -> Iterator[Span]:
-    """The spans of the view without its first `at` rows."""
+    """Yield the spans of the view without its first `at` rows."""
     for span in session.view.spans:
         stop = session.rows if span.stop is None else span.stop
         skipped = min(at, stop - span.start)
@@ -181,7 +183,7 @@ def _decided(head: Sequence[Line]) -> Iterator[str]:
 
 
 def _open_request(session: Session, head: Sequence[Line]) -> str:
-    """Of the turn that goes on, when what was asked is no longer in what is read."""
+    """Return the request of the running turn if it is in the head, and so no longer in the view."""
     turn = session.turn
     asked = [line for line in head if turn is not None and line.turn == turn.id]
     return "\n".join(_quoted(line.text) for line in asked if line.role == "user")
@@ -198,7 +200,8 @@ def _latest(texts: Sequence[str], tokens_max: int) -> list[str]:
 
 
 def _sections(before: str) -> dict[str, list[str]]:
-    """What the summary before kept word for word. A quoted line cannot look like a heading."""
+    """Parse the verbatim quotes of the previous summary. A quoted line cannot look like a
+    heading."""
     found: dict[str, list[str]] = {}
     heading = ""
     for line in before.splitlines():
@@ -214,7 +217,7 @@ def _sections(before: str) -> dict[str, list[str]]:
 
 
 def _quoted(text: str) -> str:
-    """One quotation, its first line marked, so that quotations can be told apart."""
+    """Quote a text. The first line has its own mark, so that quotes stay distinguishable."""
     first, *rest = text.splitlines() or [""]
     return "\n".join([f"> {first}", *(f">> {line}" for line in rest)])
 

@@ -1,1 +1,1 @@
-"""Places where commands run: plugins behind the Terminal port of views/terminal.py."""
+"""Places where commands run: plugins behind the Terminal port of ports/terminal.py."""

@@ -14,22 +14,23 @@ from typing import Literal
 
 from hermes.core.errors import ToolFailed
 from hermes.core.ids import CallId, SessionKey
+from hermes.ports.sandbox import Box, BoxRequest, Profile, Sandbox
+from hermes.ports.terminal import CommandLaunch, CommandRunning, Ended, Lost, Pending, Sighting
 from hermes.terminals.alive import processes
 from hermes.terminals.ended import PidFds, exit_of, open_pidfd
 from hermes.terminals.environment import BOX_PATH, child_environment
-from hermes.terminals.orders import BEGUN, GONE, LATE, TAKEN, Order
-from hermes.terminals.records import Folder, Meta
-from hermes.terminals.register import Limits, Register
+from hermes.terminals.orders import BEGUN, GONE, LATE, TAKEN, SpawnOrder
+from hermes.terminals.records import CallFolder, Meta
+from hermes.terminals.register import CallRegister, CommandLimits
 from hermes.terminals.spawn import Launcher, printed
-from hermes.views.sandbox import Box, Profile, Sandbox, Wish
-from hermes.views.terminal import Ended, Launch, Lost, Pending, Running, Sighting
+from hermes.views.files import reason
 
 POLL_S_MIN, POLL_S_MAX = 0.002, 0.2
 YOUNG_S = 1.0  # a shell that is just being born may lose a signal: it is sent twice
 KILLED_S_MAX = 10.0  # nothing outlives it, but a busy machine takes its time
 SHELL_NAME = "bash"  # as it calls itself in its messages
 
-DEFAULT_LIMITS = Limits()
+DEFAULT_LIMITS = CommandLimits()
 
 
 def shell_text(command: str, *, workdir_file: str, limits: str = "") -> str:
@@ -43,6 +44,19 @@ def shell_text(command: str, *, workdir_file: str, limits: str = "") -> str:
     return f"{first}trap {shlex.quote(note)} EXIT; eval {shlex.quote(command)}"
 
 
+def wish_of(launch: CommandLaunch, note: str, usual: Profile) -> BoxRequest:
+    """The box that a launch asks for."""
+    return BoxRequest(
+        profile=usual if launch.profile == "write" else launch.profile,
+        call=launch.id,
+        workdir=launch.workdir,
+        workspace=launch.workspace,
+        note=note,
+        readable=launch.readable,
+        covered=launch.covered,
+    )
+
+
 class LocalTerminal:
     """See the Terminal port. Close it before its event loop ends; what runs goes on. `usual` is
     the profile of a command that asks for none but the ordinary one."""
@@ -54,22 +68,22 @@ class LocalTerminal:
         environ: Mapping[str, str],
         sandbox: Sandbox | None = None,
         usual: Profile = "write",
-        limits: Limits = DEFAULT_LIMITS,
+        limits: CommandLimits = DEFAULT_LIMITS,
         launcher: Launcher | None = None,
         pidfds: PidFds = open_pidfd,
     ) -> None:
         self._environment = child_environment(environ)
         self._sandbox = sandbox
-        self._usual = usual
+        self.usual: Profile = usual if sandbox is not None else "host"
         self._limits = limits
         keeps = sandbox.keeps if sandbox is not None else lambda _folder, _workspace: True
-        self._register = Register(calls.absolute(), processes(printed), limits, keeps)
+        self._register = CallRegister(calls.absolute(), processes(printed), limits, keeps)
         self._shell = self.which("bash") or self.which("sh") or "/bin/sh"
         self._launcher = launcher or Launcher()
         self._pidfds = pidfds
         self._starting: dict[CallId, asyncio.Future[Sighting]] = {}
 
-    async def launch(self, launch: Launch) -> Sighting:
+    async def launch(self, launch: CommandLaunch) -> Sighting:
         """Returns when it has begun, so that only a crash leaves one that has not."""
         return await asyncio.shield(self._starts(launch))
 
@@ -87,7 +101,7 @@ class LocalTerminal:
                     return seen
                 case Ended():
                     return seen if met.whole else await self._drained(folder)
-                case Pending() | Running():
+                case Pending() | CommandRunning():
                     pass
             now = time.monotonic()
             deadline = until if meta.deadline is None else meta.deadline
@@ -111,7 +125,7 @@ class LocalTerminal:
         while (starting := self._starting.get(call)) and folder.meta() is None:
             await asyncio.wait([starting], timeout=POLL_S_MIN)  # a cancelled launch goes on
         seen = await self.look(call)
-        if seen is None or not isinstance(seen.state, Pending | Running):
+        if seen is None or not isinstance(seen.state, Pending | CommandRunning):
             return seen
         return await self._ended_by_us(folder, cut)
 
@@ -120,13 +134,19 @@ class LocalTerminal:
 
     async def forget(self, call: CallId) -> None:
         seen = await self.look(call)
-        if seen is not None and isinstance(seen.state, Running):
+        if seen is not None and isinstance(seen.state, CommandRunning):
             raise ToolFailed("The command is still running.")
         await asyncio.to_thread(self._register.folder(call).remove)
 
+    def launched(self, call: CallId) -> CommandLaunch | None:
+        try:
+            meta = self._register.folder(call).meta()
+        except ToolFailed:  # it is not even an id
+            return None
+        return meta.launch if meta is not None else None
+
     def which(self, program: str) -> str:
-        boxed = self._sandbox is not None and self._usual != "host"
-        path = BOX_PATH if boxed else self._environment["PATH"]
+        path = BOX_PATH if self.usual != "host" else self._environment["PATH"]
         return shutil.which(program, path=path) or ""
 
     async def strays(self) -> tuple[CallId, ...]:
@@ -142,7 +162,7 @@ class LocalTerminal:
 
     # ── starting ────────────────────────────────────────────────────────────────────────────────
 
-    def _starts(self, launch: Launch) -> asyncio.Future[Sighting]:
+    def _starts(self, launch: CommandLaunch) -> asyncio.Future[Sighting]:
         loop = asyncio.get_running_loop()
         starting = loop.run_in_executor(None, self._begin, launch)
         self._starting[launch.id] = starting
@@ -155,7 +175,7 @@ class LocalTerminal:
         starting.add_done_callback(forget)
         return starting
 
-    def _begin(self, launch: Launch) -> Sighting:
+    def _begin(self, launch: CommandLaunch) -> Sighting:
         """Only the wrapper that takes the gate runs the command, so one too many does no harm."""
         folder = self._register.folder(launch.id)
         meta = folder.meta()
@@ -164,9 +184,14 @@ class LocalTerminal:
         timeout = launch.timeout_s
         deadline = None if timeout is None else time.monotonic() + timeout
         boot = self._register.boot
-        folder.prepare(Meta(launch=launch, boot=boot, at=time.time(), deadline=deadline))
+        self._register.make_room()
         try:
-            said = self._launcher.begin(self._order(launch, folder))
+            folder.prepare(Meta(launch=launch, boot=boot, at=time.time(), deadline=deadline))
+        except OSError as refused:
+            problem = f"The command could not be started: {reason(refused)}."
+            raise ToolFailed(problem) from refused
+        try:
+            said = self._launcher.begin(self._order(launch, folder, deadline))
         except ToolFailed:
             folder.bar("unstarted")
             raise
@@ -177,39 +202,29 @@ class LocalTerminal:
                 raise ToolFailed(f"The command could not be started: {why}.")
         return self._register.sight(folder)
 
-    def _order(self, launch: Launch, folder: Folder) -> Order:
-        box = self._box(launch, folder)
-        note = str(folder.workdir_file)
+    def _order(
+        self, launch: CommandLaunch, folder: CallFolder, deadline: float | None
+    ) -> SpawnOrder:
+        box, note = Box(environment=self._environment), str(folder.workdir_file)
+        if self._sandbox is not None:
+            box = self._sandbox.box(wish_of(launch, note, self.usual))
         text = shell_text(launch.command, workdir_file=note, limits=box.limits)
-        return Order(
+        return SpawnOrder(
             folder=str(folder.path),
             workdir=launch.workdir,
-            output_bytes=self._limits.output_bytes,
+            output_bytes=self._register.output_bytes(),
             groups=box.groups,
             environment=box.environment,
             arguments=(*box.arguments, self._shell, "-c", text, SHELL_NAME),
             stdin=launch.background,
-        )
-
-    def _box(self, launch: Launch, folder: Folder) -> Box:
-        if self._sandbox is None:
-            return Box(environment=self._environment)
-        note = str(folder.workdir_file)
-        profile = self._usual if launch.profile == "write" else launch.profile
-        return self._sandbox.box(
-            Wish(
-                profile=profile,
-                call=launch.id,
-                workdir=launch.workdir,
-                workspace=launch.workspace,
-                note=note,
-                readable=launch.readable,
-            )
+            deadline=deadline,
+            workspace=box.workspace,
+            disk_bytes=box.disk_bytes,
         )
 
     # ── ending ──────────────────────────────────────────────────────────────────────────────────
 
-    async def _drained(self, folder: Folder) -> Sighting:
+    async def _drained(self, folder: CallFolder) -> Sighting:
         """A short while for the output to get through the pipe; a daemon may hold it for ever."""
         ended_at, pause = folder.ended_at(), POLL_S_MIN
         while not folder.drained() and 0 <= time.time() - ended_at <= self._limits.drain_s:
@@ -217,7 +232,9 @@ class LocalTerminal:
             pause *= 2
         return await asyncio.to_thread(self._register.sight, folder)
 
-    async def _ended_by_us(self, folder: Folder, cut: Literal["timeout", "stopped"]) -> Sighting:
+    async def _ended_by_us(
+        self, folder: CallFolder, cut: Literal["timeout", "stopped"]
+    ) -> Sighting:
         """The reason is noted before the first signal: whoever dies here, the next one ends it."""
         if not folder.bar("stopped" if cut == "stopped" else "unstarted"):
             await asyncio.to_thread(folder.note_cut, cut)
@@ -231,7 +248,7 @@ class LocalTerminal:
                     break
         return await self._drained(folder)
 
-    async def _dies(self, folder: Folder, patience_s: float) -> bool:
+    async def _dies(self, folder: CallFolder, patience_s: float) -> bool:
         until, pause = time.monotonic() + patience_s, POLL_S_MIN
         while await asyncio.to_thread(self._register.lives, folder):
             if time.monotonic() >= until:

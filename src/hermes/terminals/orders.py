@@ -14,7 +14,7 @@ END_MARK = "."  # the last line of a file that is whole
 BEGUN, TAKEN, GONE, LATE = b"begun", b"taken", b"gone", b"late"
 
 
-class Order(NamedTuple):
+class SpawnOrder(NamedTuple):
     """One command, as the gateway wants it run."""
 
     folder: str
@@ -24,6 +24,9 @@ class Order(NamedTuple):
     groups: Sequence[str]  # control groups to join: files to write 0 into
     environment: Mapping[str, str]
     arguments: Sequence[str]
+    deadline: float | None = None  # by time.monotonic, which all processes of a machine share
+    workspace: str = ""  # the folder whose disk is watched
+    disk_bytes: int = 0  # how much of it may be filled; 0: that is not watched
 
     def text(self) -> bytes:
         """Raises ValueError for what no program can be given."""
@@ -31,12 +34,14 @@ class Order(NamedTuple):
         words = [self.folder, self.workdir, str(self.output_bytes), "stdin" if self.stdin else ""]
         for part in (*parts, self.arguments):
             words += [str(len(part)), *part]
+        words += [self.workspace, str(self.disk_bytes)]
+        words += [] if self.deadline is None else [repr(self.deadline)]
         if any("\0" in word for word in words):
             raise ValueError("embedded null byte")
         return "\0".join(words).encode("utf-8", "surrogateescape")
 
 
-def read_order(text: bytes) -> Order:
+def read_order(text: bytes) -> SpawnOrder:
     words = text.decode("utf-8", "surrogateescape").split("\0")
     parts, at = [], 4
     for _ in range(3):
@@ -45,7 +50,7 @@ def read_order(text: bytes) -> Order:
         at += 1 + size
     groups, environment, arguments = parts
     pairs = (entry.partition("=") for entry in environment)
-    return Order(
+    return SpawnOrder(
         folder=words[0],
         workdir=words[1],
         output_bytes=int(words[2]),
@@ -53,6 +58,9 @@ def read_order(text: bytes) -> Order:
         groups=groups,
         environment={name: value for name, _, value in pairs},
         arguments=arguments,
+        workspace=words[at],
+        disk_bytes=int(words[at + 1]),
+        deadline=float(words[at + 2]) if len(words) > at + 2 else None,
     )
 
 

@@ -20,21 +20,24 @@ from msgspec import Struct
 
 from hermes.core.errors import ToolFailed
 from hermes.core.ids import CallId
+from hermes.ports.terminal import CommandLaunch, CommandRunning, Cut, Ended, Lost, Pending, State
 from hermes.terminals.alive import Processes
 from hermes.terminals.orders import END_MARK
-from hermes.views.terminal import Cut, Ended, Launch, Lost, Pending, Running, State
 
 SAFE_NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,127}", re.ASCII)
 GONE = ".gone-"  # a folder on its way out; its facts count no more
 TORN_S_MAX = 2.0  # a wrapper needs microseconds between making `begun` and filling it
 NOTE_BYTES_MAX = 1024 * 1024
+PATH_BYTES_MAX = 4096
 CROWDED_KEEP_S = 3600.0  # younger than this stays even when there is too much
+CROWDED_TIMES = 2  # this many times too much, and only what is fresh stays
+FRESH_KEEP_S = 300.0
 
 
 class Meta(Struct, frozen=True, kw_only=True, omit_defaults=True):
     """The launch, and the clock by which it is timed: monotonic, so it holds within one boot."""
 
-    launch: Launch
+    launch: CommandLaunch
     boot: str
     at: float
     deadline: float | None = None
@@ -64,7 +67,7 @@ Gate = Begun | Barred | Torn
 _metas = msgspec.json.Decoder(Meta)
 
 
-class Folder:
+class CallFolder:
     """The files of one call."""
 
     def __init__(self, calls: Path, call: CallId) -> None:
@@ -135,9 +138,12 @@ class Folder:
             self._put("cut", cut.encode())
 
     def workdir(self) -> str:
-        raw = self._get("workdir") or b""
+        """Where the shell was; empty when the command wrote something else there."""
+        raw = (self._get("workdir") or b"").removesuffix(b"\n")
+        if len(raw) > PATH_BYTES_MAX or b"\0" in raw:
+            return ""
         try:
-            return raw.decode().removesuffix("\n")
+            return raw.decode()
         except UnicodeDecodeError:
             return ""
 
@@ -199,7 +205,7 @@ class Folder:
         new.rename(self.path / name)
 
 
-def state_of(folder: Folder, meta: Meta, processes: Processes, boot: str) -> State:
+def state_of(folder: CallFolder, meta: Meta, processes: Processes, boot: str) -> State:
     """What the files and the living processes prove, and no more."""
     code = folder.status()
     if code is not None:
@@ -211,7 +217,7 @@ def state_of(folder: Folder, meta: Meta, processes: Processes, boot: str) -> Sta
         if gate is None:
             return Pending()
         if _alive(gate, processes):
-            return Running()
+            return CommandRunning()
         code = folder.status()  # it may have ended between our two looks
         if code is not None:
             return Ended(code, folder.cut())
@@ -229,17 +235,19 @@ def _alive(gate: Begun | Torn, processes: Processes) -> bool:
     return bool(processes.groups(gate.pid))
 
 
-def folders(calls: Path) -> list[Folder]:
+def folders(calls: Path) -> list[CallFolder]:
     """All calls, oldest first."""
     try:
         entries = [entry for entry in os.scandir(calls) if SAFE_NAME.fullmatch(entry.name)]
     except FileNotFoundError:
         return []
     dated = sorted((_age_key(entry), entry.name) for entry in entries)
-    return [Folder(calls, CallId(name)) for _, name in dated]
+    return [CallFolder(calls, CallId(name)) for _, name in dated]
 
 
-def swept(calls: Path, is_over: Callable[[Folder], bool], *, keep_s: float, keep_bytes: int) -> int:
+def swept(
+    calls: Path, is_over: Callable[[CallFolder], bool], *, keep_s: float, keep_bytes: int
+) -> int:
     """Remove old folders, then the oldest while more than `keep_bytes` is kept."""
     for half_removed in calls.glob(f"{GONE}*"):
         shutil.rmtree(half_removed, ignore_errors=True)
@@ -248,7 +256,8 @@ def swept(calls: Path, is_over: Callable[[Folder], bool], *, keep_s: float, keep
     total = sum(folder.size() for folder in kept)
     for folder in kept:
         age, size = now - folder.changed_at(), folder.size()
-        too_much = total > keep_bytes and age > CROWDED_KEEP_S
+        stays_s = FRESH_KEEP_S if total > CROWDED_TIMES * keep_bytes else CROWDED_KEEP_S
+        too_much = total > keep_bytes and age > stays_s
         if (age > keep_s or too_much) and is_over(folder):
             folder.remove()
             total -= size

@@ -3,6 +3,7 @@
 Nothing in this file waits or starts a process; `local.py` does.
 """
 
+import contextlib
 import os
 import signal
 import time
@@ -11,15 +12,24 @@ from pathlib import Path
 
 from msgspec import Struct
 
-from hermes.core.errors import ToolFailed
+from hermes.core.errors import RecordMissing, ToolFailed
 from hermes.core.ids import CallId, SessionKey
+from hermes.ports.terminal import CommandRunning, Ended, Lost, Sighting, State
 from hermes.terminals.alive import Processes
-from hermes.terminals.records import Begun, Folder, Meta, folders, state_of, swept
-from hermes.views.terminal import Ended, Lost, Running, Sighting, State
+from hermes.terminals.records import (
+    CROWDED_TIMES,
+    Begun,
+    CallFolder,
+    Meta,
+    folders,
+    state_of,
+    swept,
+)
 
 
-class Limits(Struct, frozen=True, kw_only=True):
-    """How much a command gets of everything, and how long its remains are kept."""
+class CommandLimits(Struct, frozen=True, kw_only=True):
+    """How much a command gets of everything, and what becomes of its remains. `clean` takes secrets
+    out of the output of a command that is over, before anybody reads it."""
 
     output_bytes: int = 50 * 1024 * 1024
     stdin_bytes: int = 65_536  # what a pipe holds
@@ -27,6 +37,12 @@ class Limits(Struct, frozen=True, kw_only=True):
     drain_s: float = 0.5  # for output that is still in the pipe when the command has ended
     keep_s: float = 7 * 86_400.0
     keep_bytes: int = 2 * 1024**3
+    clean: Callable[[Path], None] = lambda _output: None
+    crowded_output_bytes: int = 1024 * 1024  # in place of output_bytes, while too much is kept
+
+
+SWEEP_EVERY = 32  # launches
+CLEAN = "clean"  # the file that says: no secret is left in the output
 
 
 class Met(Struct, frozen=True):
@@ -38,31 +54,39 @@ class Met(Struct, frozen=True):
     whole: bool  # no output will come any more
 
 
-class Register:
+class CallRegister:
     """The calls of one home. `keeps`: is a folder of one command there for the next one?"""
 
     def __init__(
-        self, calls: Path, processes: Processes, limits: Limits, keeps: Callable[[str, str], bool]
+        self,
+        calls: Path,
+        processes: Processes,
+        limits: CommandLimits,
+        keeps: Callable[[str, str], bool],
     ) -> None:
         self.boot = processes.boot()
         self._calls = calls
         self._processes = processes
         self._limits = limits
         self._keeps = keeps
+        self._launches = 0
+        self._kept = 0  # bytes, when they were last counted
 
-    def folder(self, call: CallId) -> Folder:
-        return Folder(self._calls, call)
+    def folder(self, call: CallId) -> CallFolder:
+        return CallFolder(self._calls, call)
 
-    def state(self, folder: Folder, meta: Meta) -> State:
+    def state(self, folder: CallFolder, meta: Meta) -> State:
         return state_of(folder, meta, self._processes, self.boot)
 
-    def look(self, folder: Folder) -> Sighting | None:
+    def look(self, folder: CallFolder) -> Sighting | None:
         meta = folder.meta()
         return None if meta is None else self._seen(folder, meta)
 
-    def _seen(self, folder: Folder, meta: Meta) -> Sighting:
-        state, size = self.state(folder, meta), folder.size()
-        began = folder.began_at()
+    def _seen(self, folder: CallFolder, meta: Meta) -> Sighting:
+        state = self.state(folder, meta)
+        if isinstance(state, Ended | Lost):
+            self._clean_once(folder)
+        size, began = folder.size(), folder.began_at()
         where = meta.launch.workspace
         workdir = folder.workdir() if isinstance(state, Ended) else ""
         over = folder.ended_at() if isinstance(state, Ended | Lost) else time.time()
@@ -76,22 +100,35 @@ class Register:
             workdir=workdir if workdir and self._keeps(workdir, where) else "",
         )
 
-    def sight(self, folder: Folder) -> Sighting:
+    def _clean_once(self, folder: CallFolder) -> None:
+        """When no more output can come. A full disk leaves it as it is until the next look. It adds
+        no fact: how long the folder is kept counts from the last one."""
+        mark = folder.path / CLEAN
+        if mark.exists() or not folder.output.exists():
+            return
+        if folder.drained() or not self.groups(folder):
+            with contextlib.suppress(OSError):
+                about = folder.path.stat()
+                self._limits.clean(folder.output)
+                mark.touch(0o600)
+                os.utime(folder.path, ns=(about.st_atime_ns, about.st_mtime_ns))
+
+    def sight(self, folder: CallFolder) -> Sighting:
         seen = self.look(folder)
         if seen is None:
-            raise ToolFailed(f"There is no command {folder.path.name}.")
+            raise RecordMissing(f"There is no command {folder.path.name}.")
         return seen
 
-    def meet(self, folder: Folder) -> Met:
+    def meet(self, folder: CallFolder) -> Met:
         meta = folder.meta()
         if meta is None:
-            raise ToolFailed(f"There is no command {folder.path.name}.")
+            raise RecordMissing(f"There is no command {folder.path.name}.")
         whole = folder.drained()  # asked first: then what is seen has all of the output
         seen = self._seen(folder, meta)
-        runs = isinstance(seen.state, Running)
+        runs = isinstance(seen.state, CommandRunning)
         return Met(seen, meta, self._wrapper(folder) if runs else None, whole)
 
-    def _wrapper(self, folder: Folder) -> int | None:
+    def _wrapper(self, folder: CallFolder) -> int | None:
         gate = folder.gate()
         lives = isinstance(gate, Begun) and self._processes.start(gate.pid)
         return gate.pid if isinstance(gate, Begun) and lives else None
@@ -113,15 +150,15 @@ class Register:
                 found.append(CallId(folder.path.name))
         return tuple(found)
 
-    def _is_over(self, folder: Folder) -> bool:
+    def _is_over(self, folder: CallFolder) -> bool:
         meta = folder.meta()
-        return meta is None or not isinstance(self.state(folder, meta), Running)
+        return meta is None or not isinstance(self.state(folder, meta), CommandRunning)
 
-    def write(self, folder: Folder, text: bytes) -> int:
+    def write(self, folder: CallFolder, text: bytes) -> int:
         seen = self.sight(folder)
         if not seen.launch.background:
             raise ToolFailed("Only a background command can be written to.")
-        if not isinstance(seen.state, Running):
+        if not isinstance(seen.state, CommandRunning):
             raise ToolFailed("The command is not running; nothing was written.")
         if len(text) > self._limits.stdin_bytes:
             raise ToolFailed(f"At most {self._limits.stdin_bytes:,} bytes can be written at once.")
@@ -136,18 +173,18 @@ class Register:
         finally:
             os.close(pipe)
 
-    def signal(self, folder: Folder, number: signal.Signals) -> None:
+    def signal(self, folder: CallFolder, number: signal.Signals) -> None:
         for group in self.groups(folder):
             try:
                 os.killpg(group, number)
             except ProcessLookupError:
                 continue
 
-    def lives(self, folder: Folder) -> bool:
+    def lives(self, folder: CallFolder) -> bool:
         """Anything of the command, or, for a moment, a wrapper that has not said who it is."""
         return bool(self.groups(folder)) or not self._is_over(folder)
 
-    def groups(self, folder: Folder) -> set[int]:
+    def groups(self, folder: CallFolder) -> set[int]:
         """What lives of the command; nothing when its pid means somebody else by now."""
         gate = folder.gate()
         if not isinstance(gate, Begun):
@@ -160,4 +197,21 @@ class Register:
     def sweep(self) -> int:
         """Remove what is old, then the oldest while too much is kept; returns how many."""
         limits = self._limits
-        return swept(self._calls, self._is_over, keep_s=limits.keep_s, keep_bytes=limits.keep_bytes)
+        gone = swept(self._calls, self._is_over, keep_s=limits.keep_s, keep_bytes=limits.keep_bytes)
+        for folder in folders(self._calls):
+            if not (folder.path / CLEAN).exists() and self._is_over(folder):
+                self._clean_once(folder)
+        self._kept = sum(folder.size() for folder in folders(self._calls))
+        return gone
+
+    def make_room(self) -> None:
+        """Sweep now and then, so that a gateway that runs for months keeps no more than it may."""
+        self._launches += 1
+        if self._launches % SWEEP_EVERY == 0:
+            self.sweep()
+
+    def output_bytes(self) -> int:
+        """How much a command may print: little while what is kept is too much."""
+        limits = self._limits
+        crowded = self._kept > CROWDED_TIMES * limits.keep_bytes
+        return limits.crowded_output_bytes if crowded else limits.output_bytes

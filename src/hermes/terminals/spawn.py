@@ -11,7 +11,7 @@ from msgspec import Struct
 
 from hermes.core.errors import ToolFailed
 from hermes.terminals.environment import PATH_DEFAULT
-from hermes.terminals.orders import Order, received, sent
+from hermes.terminals.orders import SpawnOrder, received, sent
 from hermes.terminals.program import LAUNCHER
 
 ASK_S_MAX = 10.0
@@ -21,7 +21,7 @@ POLL_S = 0.001
 TRIES = 3  # it may be idle and gone, and somebody may kill the next one
 
 
-class Answer(Struct, frozen=True):
+class SpawnReply(Struct, frozen=True):
     """How a small program ended, and what it printed; 127 when it could not begin."""
 
     code: int
@@ -42,7 +42,7 @@ class Launcher:
         self._pid = 0
         self._ordering = threading.Lock()
 
-    def begin(self, order: Order) -> bytes:
+    def begin(self, order: SpawnOrder) -> bytes:
         """See `begun` of the wrapper. Raises ToolFailed when no launcher can be had."""
         try:
             text = order.text()
@@ -113,7 +113,7 @@ def _companion(arguments: Sequence[str], line: int) -> int:
     return child.pid
 
 
-def asked(arguments: Sequence[str], environment: Mapping[str, str] | None = None) -> Answer:
+def asked(arguments: Sequence[str], environment: Mapping[str, str] | None = None) -> SpawnReply:
     """Run a small program of the system to its end."""
     try:
         ended = subprocess.run(
@@ -125,9 +125,9 @@ def asked(arguments: Sequence[str], environment: Mapping[str, str] | None = None
             env=environment,
         )
     except (OSError, subprocess.TimeoutExpired) as refused:
-        return Answer(127, str(refused))
+        return SpawnReply(127, str(refused))
     text = (ended.stdout + ended.stderr).decode("utf-8", "replace")
-    return Answer(ended.returncode, text[:ANSWER_CHARS_MAX])
+    return SpawnReply(ended.returncode, text[:ANSWER_CHARS_MAX])
 
 
 def printed(arguments: Sequence[str]) -> str:

@@ -13,7 +13,9 @@ In the call's folder it may find `stdin`, a FIFO, and it leaves
              closed pipe. The bound holds while no gateway is alive;
 - `status`   the exit status, renamed into place when it is whole; a second line, a dot, says that
              the end of the output has been seen;
-- `drained`  says the same where the end came later: a daemon held the pipe.
+- `drained`  says the same where the end came later: a daemon held the pipe;
+- `cut`      that its time was over, noted before the first signal. Whoever waits for the command
+             ends it then; the wrapper does the same a moment later, since it outlives them all.
 
 A command that is silent leaves no `output`: on a busy disk a new file costs more than a process.
 
@@ -22,12 +24,14 @@ standard library (program.py), and little of it: what a forked process touches i
 """
 
 import contextlib
+import errno
 import gc
 import os
 import select
 import signal
 import socket
 import sys
+import time
 from collections.abc import Sequence
 from pathlib import Path
 from typing import NoReturn
@@ -39,20 +43,27 @@ from hermes.terminals.orders import (
     LATE,
     PIECE,
     TAKEN,
-    Order,
+    SpawnOrder,
     read_order,
     received,
     sent,
 )
 from hermes.terminals.program import ENTER
-from hermes.terminals.sandbox.enter import become, hear, outside
+from hermes.terminals.quota import DiskWatch
+from hermes.terminals.sandbox.enter import become, hear, outside, prepare
 from hermes.terminals.sandbox.kernel import fork_into
 
 IDLE_S = 60
 BEGIN_S_MAX = 10
+LATE_S = 1.0  # behind the deadline: whoever waits for the command comes first
+GRACE_S = 2.0  # between asking it to end and ending it
+LOOK_S = 0.1
 SETTLE_MAX = 16  # pieces: the most that a pipe holds
 FILES_MAX = 64  # more than the launcher ever opens
 CANNOT_RUN = 127
+FULL = (errno.ENOSPC, errno.EDQUOT)
+STATUS_ROOM = 8192  # bytes: two blocks of a disk
+CUT = b"\n[The disk is full: the rest of the output is lost.]\n"
 UNNAMED = "status.new"  # what will be the status
 WHOLE = "/cgroup.procs"  # by this a process is moved with all its threads
 
@@ -99,9 +110,10 @@ def _wakeup() -> int:
     return woken
 
 
-def begun(gateway: socket.socket, order: Order) -> bytes:
+def begun(gateway: socket.socket, order: SpawnOrder) -> bytes:
     """How it began: BEGUN, TAKEN when somebody else was faster, GONE when its wrapper died, LATE
     when that is not known yet, or what went wrong."""
+    prepare(order.arguments)
     reader, writer = os.pipe()
     if os.fork() == 0:
         gateway.close()
@@ -117,7 +129,7 @@ def begun(gateway: socket.socket, order: Order) -> bytes:
 # ── a wrapper ───────────────────────────────────────────────────────────────────────────────────
 
 
-def wrap(order: Order, report: int) -> NoReturn:
+def wrap(order: SpawnOrder, report: int) -> NoReturn:
     """Begin the command, unless it was begun before, and stay with it to its end."""
     try:
         os.setsid()
@@ -127,17 +139,20 @@ def wrap(order: Order, report: int) -> NoReturn:
         os._exit(0)
 
 
-def _began(order: Order, report: int) -> bool:
+def _began(order: SpawnOrder, report: int) -> bool:
     try:
         os.chdir(order.workdir)
         gate = os.open(f"{order.folder}/begun", os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
         os.write(gate, f"{os.getpid()}\n{_started()}\n{END_MARK}\n".encode())
         os.close(gate)
+        if order.stdin:  # before anybody knows: then it can be written to as soon as it has begun
+            os.open(f"{order.folder}/stdin", os.O_RDWR)  # there is a writer as long as we live
         said = BEGUN
     except FileExistsError:
         said = TAKEN
     except OSError as refused:
-        said = str(refused).encode("utf-8", "replace")
+        why = "the disk is full" if refused.errno in FULL else str(refused)
+        said = why.encode("utf-8", "replace")
     with contextlib.suppress(BrokenPipeError):  # the gate is ours, whoever wanted to know
         os.write(report, said)
     os.close(report)
@@ -157,10 +172,8 @@ def _started() -> str:
         os.close(stat)
 
 
-def _stay(order: Order) -> None:
+def _stay(order: SpawnOrder) -> None:
     woken = _wakeup()
-    if order.stdin:
-        os.open(f"{order.folder}/stdin", os.O_RDWR)  # there is a writer as long as we live
     reader, writer = os.pipe()
     words = ["--", *order.arguments]
     if tuple(order.arguments[: len(ENTER)]) == ENTER:  # what would be started is here
@@ -172,22 +185,36 @@ def _stay(order: Order) -> None:
     os.close(writer)
     empty = _made_ahead(order.folder)
     output = Output(order, reader)
+    limit = TimeLimit(order)
+    disk = DiskWatch(order.workspace, f"{order.folder}/workdir", order.disk_bytes)
     while True:
-        ready, _, _ = select.select([woken, *output.files], [], [])
+        left_s = _shorter(limit.left(), disk.wait_s)
+        ready, _, _ = select.select([woken, *output.files], [], [], left_s)
         if reader in ready:
             output.pour()
         if woken in ready:
             os.read(woken, PIECE)
+        limit.keep()
+        if why := disk.excess():
+            output.tell(f"\nThe command was stopped: {why}.\n")
+            _cut_off(command)
         ended, status = os.waitpid(command, os.WNOHANG)
         if ended:
             break
     output.settle()
     code = os.waitstatus_to_exitcode(status)
     _leave(order.folder, empty, code, drained=not output.files)
+    if limit.is_over:
+        limit.end_rest()
     if output.files and os.fork() == 0:  # a daemon that the command left may go on writing
         while output.files:
             output.pour()
         os.close(_made(f"{order.folder}/drained"))
+
+
+def _shorter(one: float | None, other: float | None) -> float | None:
+    """The wait until the first of two things is due; None: neither ever is."""
+    return min((each for each in (one, other) if each is not None), default=None)
 
 
 def _forked(groups: Sequence[str]) -> tuple[int, Sequence[str]]:
@@ -202,7 +229,7 @@ def _forked(groups: Sequence[str]) -> tuple[int, Sequence[str]]:
 class Output:
     """What the command writes, on its way into the file."""
 
-    def __init__(self, order: Order, reader: int) -> None:
+    def __init__(self, order: SpawnOrder, reader: int) -> None:
         self.files = [reader]  # none once the end was seen
         self._path = f"{order.folder}/output"
         self._left = order.output_bytes
@@ -217,10 +244,28 @@ class Output:
                 self._file = _made(self._path)
             while piece:
                 piece = piece[os.write(self._file, piece) :]
-        except OSError:  # a disk without room ends the output
+        except OSError as refused:  # a disk without room ends the output
             over = True
+            if refused.errno in FULL:
+                self._cut()
         if over:
             os.close(self.files.pop())
+
+    def _cut(self) -> None:
+        """Say so in bytes that are there, since to overwrite them needs no room; and give back
+        enough of the others for the status."""
+        with contextlib.suppress(OSError):
+            end = os.fstat(self._file).st_size - STATUS_ROOM
+            if end >= len(CUT):
+                os.pwrite(self._file, CUT, end - len(CUT))
+                os.ftruncate(self._file, end)
+
+    def tell(self, text: str) -> None:
+        """Words of ours, whether or not there is room for more of the command's."""
+        with contextlib.suppress(OSError):
+            if self._file < 0:
+                self._file = _made(self._path)
+            os.write(self._file, text.encode())
 
     def settle(self) -> None:
         """What was in the pipe when the command ended, and no more."""
@@ -228,6 +273,72 @@ class Output:
             if not select.select(self.files, [], [], 0)[0]:
                 return
             self.pour()
+
+
+class TimeLimit:
+    """The command's time. It is kept here, because all who wait for the command may be gone."""
+
+    def __init__(self, order: SpawnOrder) -> None:
+        self._folder = order.folder
+        self._due = None if order.deadline is None else order.deadline + LATE_S
+        self.is_over = False
+
+    def left(self) -> float | None:
+        return None if self._due is None else max(0.0, self._due - time.monotonic())
+
+    def keep(self) -> None:
+        """When it is over: note that, ask the command to end, and end it after a while."""
+        if self._due is None or time.monotonic() < self._due:
+            return
+        if self.is_over:
+            _signal_all(signal.SIGKILL)
+        self.is_over, self._due = True, time.monotonic() + GRACE_S
+        _note_cut(self._folder)
+        _signal_all(signal.SIGTERM)
+
+    def end_rest(self) -> None:
+        """What the command has left of itself ends, too."""
+        while self.left() and _session().keys() - {os.getpid()}:
+            time.sleep(LOOK_S)
+        _signal_all(signal.SIGKILL)
+
+
+def _note_cut(folder: str) -> None:
+    """As records.py reads it; the first word counts."""
+    with contextlib.suppress(OSError):
+        cut = _made(f"{folder}/cut.{os.getpid()}.new")
+        os.write(cut, b"timeout")
+        os.close(cut)
+        os.link(f"{folder}/cut.{os.getpid()}.new", f"{folder}/cut")
+    with contextlib.suppress(OSError):
+        Path(f"{folder}/cut.{os.getpid()}.new").unlink()
+
+
+def _signal_all(number: signal.Signals) -> None:
+    """Every process group of our session; our own comes last, since SIGKILL ends us, too."""
+    for group in sorted(set(_session().values()), key=lambda each: each == os.getpid()):
+        with contextlib.suppress(OSError):
+            os.killpg(group, number)
+
+
+def _session() -> dict[int, int]:
+    """The processes of our session, with their groups; without /proc only we are known."""
+    us, found = os.getpid(), {os.getpid(): os.getpid()}
+    with contextlib.suppress(FileNotFoundError):
+        for entry in os.scandir("/proc"):
+            with contextlib.suppress(OSError, ValueError):  # gone meanwhile, or no process
+                pid, stat = int(entry.name), Path(entry.path, "stat").read_text("utf-8", "replace")
+                state, _, group, session = stat.rpartition(")")[2].split()[:4]
+                if int(session) == us and state not in "ZX":
+                    found[pid] = int(group)
+    return found
+
+
+def _cut_off(command: int) -> None:
+    """The first process of a box takes the rest along; without one the group hears it too."""
+    with contextlib.suppress(ProcessLookupError):
+        os.kill(command, signal.SIGKILL)
+        os.killpg(0, signal.SIGTERM)  # we hear it and go on
 
 
 def _made_ahead(folder: str) -> int:
@@ -254,7 +365,7 @@ def _made(path: str) -> int:
 # ── the command ─────────────────────────────────────────────────────────────────────────────────
 
 
-def _run(order: Order, words: list[str], writer: int) -> NoReturn:
+def _run(order: SpawnOrder, words: list[str], writer: int) -> NoReturn:
     try:
         source = f"{order.folder}/stdin" if order.stdin else os.devnull
         os.dup2(os.open(source, os.O_RDONLY), 0)

@@ -38,7 +38,9 @@ class Arguments(Generic[T]):
             value = self._decoder.decode(text.strip() or "{}")
         except msgspec.MsgspecError as wrong:
             said = str(wrong).replace("`$.", "`")
-            raise ToolFailed(f"Wrong arguments: {said}. Known are: {self._known}.") from wrong
+            raise ToolFailed(
+                f"Wrong arguments: {said}. The arguments are: {self._known}."
+            ) from wrong
         problem = self._rule(value)
         if problem:
             raise ToolFailed(problem)

@@ -1,42 +1,50 @@
 """The tools that every agent has."""
 
-from collections.abc import Callable, Sequence
+import time
+from collections.abc import Callable
 
 from hermes.core.ports import Tool
-from hermes.tools.files import read_file_tool, write_file_tool
-from hermes.tools.patch import patch_tool
-from hermes.tools.paths import places_of
+from hermes.ports.workspace import Workspace
+from hermes.tools.files.file_labels import FileLabels
+from hermes.tools.files.patch import patch_tool
+from hermes.tools.files.read_write import read_file_tool, write_file_tool
+from hermes.tools.files.search import search_tool
+from hermes.tools.labelled import (
+    LabelledCommands,
+    labelled_patch,
+    labelled_read,
+    labelled_write,
+)
 from hermes.tools.process import process_tool
 from hermes.tools.recall import recall_tool
-from hermes.tools.search import search_tool
 from hermes.tools.send import send_tool
 from hermes.tools.terminal import terminal_tool
 from hermes.tools.todo import todo_tool
-from hermes.views.terminal import Terminal
 
 TIMEOUT_S = 180.0
 
 
 def default_tools(
-    terminal: Terminal,
+    workspace: Workspace,
     *,
-    workdir: str,
-    home: str,
-    guarded: Sequence[str] = (),
     timeout_s: float = TIMEOUT_S,
     vouch: Callable[[str], None] = lambda _command: None,
+    labels: FileLabels | None = None,
 ) -> tuple[Tool, ...]:
-    """Their order is part of the prompt's prefix. All paths are absolute; no tool may open what is
-    below one that is guarded, but for a gateway's own workspace there."""
-    places = places_of(workdir, home, tuple(guarded))
+    """Their order is part of the prompt's prefix. No tool may open what is below a path that the
+    workspace guards, but for a gateway's own workspace there. `labels` is where the labels of files
+    are kept."""
+    places = workspace.places
+    known = labels or FileLabels(None, workspace.files, time.time_ns)
+    commands = LabelledCommands(workspace, known)
     return (
-        terminal_tool(terminal, places, timeout_s=timeout_s, vouch=vouch),
-        process_tool(terminal),
-        read_file_tool(places, terminal),
-        write_file_tool(places),
-        patch_tool(places),
-        search_tool(terminal, places),
+        commands.terminal(terminal_tool(workspace, timeout_s=timeout_s, vouch=vouch)),
+        commands.process(process_tool(workspace)),
+        labelled_read(read_file_tool(workspace), places, known),
+        labelled_write(write_file_tool(workspace), places, known),
+        labelled_patch(patch_tool(workspace), places, known),
+        search_tool(workspace, labels=known),
         todo_tool(),
-        send_tool(places),
+        send_tool(workspace, known),
         recall_tool(),
     )

@@ -1,6 +1,7 @@
 """The part of a command's output that a model is shown, read from the file that has all of it."""
 
 from hermes.core.ids import CallId
+from hermes.ports.terminal import Sighting, Terminal
 from hermes.tools.output import (
     HEAD_BYTES,
     TAIL_BYTES,
@@ -11,7 +12,7 @@ from hermes.tools.output import (
     is_binary,
     joined,
 )
-from hermes.views.terminal import Sighting, Terminal
+from hermes.views.plurals import counted
 
 CHUNK_BYTES = 1024 * 1024
 SAMPLE_BYTES = 4_096
@@ -36,12 +37,8 @@ async def excerpt_of(
     head, last = clipped(head, head_bytes, 0).head, clipped(tail, 0, tail_bytes)
     between = size - head_bytes - tail_bytes
     lines = await lines_between(terminal, call, head_bytes, size - tail_bytes)
-    return _ended(
-        joined(
-            Clipped(head, last.head + last.tail, between),
-            left_out=f"{between:,} bytes ({lines:,} lines) left out; all of it is in {seen.output}",
-        )
-    )
+    left = f"{between:,} bytes ({counted(lines, 'line')}) left out; all of it is in {seen.output}"
+    return _ended(joined(Clipped(head, last.head + last.tail, between), left_out=left))
 
 
 async def lines_between(terminal: Terminal, call: CallId, start: int, stop: int) -> int:

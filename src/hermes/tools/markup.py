@@ -11,7 +11,7 @@ from typing import Final
 
 from msgspec import Struct, field
 
-from hermes.views.expressions import Expression
+from hermes.lazy import LazyPattern
 
 ATTRIBUTES_MAX: Final = 64
 VALUE_CHARS_MAX: Final = 4_000
@@ -19,35 +19,35 @@ VALUE_CHARS_MAX: Final = 4_000
 RAW: Final = frozenset(
     ("script", "style", "xmp", "iframe", "noembed", "noframes", "noscript", "textarea", "title")
 )
-_TAG: Final = Expression(r"<(/?)([a-zA-Z][^\s/>]*)")
-_NAME: Final = Expression(r"[\s/]*(>|[^\s/>][^\s/>=]*)(\s*=\s*)?")
-_BARE: Final = Expression(r"[^\s>]*")
-_COMMENT_END: Final = Expression(r"--!?>")
-_ENDS: Final[Mapping[str, Expression]] = {
-    name: Expression(rf"</{name}(?=[\s/>])", re.I) for name in RAW
+_TAG: Final = LazyPattern(r"<(/?)([a-zA-Z][^\s/>]*)")
+_NAME: Final = LazyPattern(r"[\s/]*(>|[^\s/>][^\s/>=]*)(\s*=\s*)?")
+_BARE: Final = LazyPattern(r"[^\s>]*")
+_COMMENT_END: Final = LazyPattern(r"--!?>")
+_ENDS: Final[Mapping[str, LazyPattern]] = {
+    name: LazyPattern(rf"</{name}(?=[\s/>])", re.I) for name in RAW
 }
-_INNER_SCRIPT: Final = Expression(r"<script(?=[\s/>])", re.I)
+_INNER_SCRIPT: Final = LazyPattern(r"<script(?=[\s/>])", re.I)
 
 
-class Text(Struct, frozen=True):
+class MarkupText(Struct, frozen=True):
     text: str
     raw: bool = False  # of an element whose content is no markup
 
 
-class Opened(Struct, frozen=True):
+class OpeningTag(Struct, frozen=True):
     name: str
     attributes: Mapping[str, str] = field(default_factory=dict)
 
 
-class Closed(Struct, frozen=True):
+class ClosingTag(Struct, frozen=True):
     name: str
 
 
-class Remark(Struct, frozen=True):
+class MarkupComment(Struct, frozen=True):
     text: str
 
 
-Token = Text | Opened | Closed | Remark
+Token = MarkupText | OpeningTag | ClosingTag | MarkupComment
 
 
 def tokens(source: str) -> Iterator[Token]:
@@ -55,10 +55,10 @@ def tokens(source: str) -> Iterator[Token]:
     while at < len(source):
         begin = source.find("<", at)
         if begin < 0:
-            yield Text(unescape(source[at:]))
+            yield MarkupText(unescape(source[at:]))
             return
         if begin > at:
-            yield Text(unescape(source[at:begin]))
+            yield MarkupText(unescape(source[at:begin]))
         tag = _TAG.match(source, begin)
         if tag is not None:
             name = tag[2].lower()
@@ -66,18 +66,18 @@ def tokens(source: str) -> Iterator[Token]:
             if at < 0:
                 return  # a tag without an end is none, and nothing comes after it
             if tag[1]:
-                yield Closed(name)
+                yield ClosingTag(name)
                 continue
-            yield Opened(name, attributes)
+            yield OpeningTag(name, attributes)
             if name in RAW:
                 end = _raw_end(source, at, name)
-                yield Text(source[at:end], raw=True)
+                yield MarkupText(source[at:end], raw=True)
                 at = end
         elif source.startswith(("<!", "<?", "</"), begin):
             text, at = _remark(source, begin)
-            yield Remark(text)
+            yield MarkupComment(text)
         else:
-            yield Text("<")
+            yield MarkupText("<")
             at = begin + 1
 
 

@@ -1,19 +1,34 @@
 """`process`: background commands, after a restart too. The folder of calls is their register."""
 
 from collections.abc import Mapping
-from typing import Literal
+from typing import TYPE_CHECKING, Annotated, Literal
 
-from msgspec import Struct
+import msgspec
+from msgspec import Meta, Struct
+from msgspec.structs import replace
 
 from hermes.core.errors import ToolFailed
+from hermes.core.ids import CallId
 from hermes.core.messages import Effect
 from hermes.core.policy import Capability, Finding
-from hermes.core.ports import Bench, Tool, ToolResult, ToolSpec
+from hermes.core.ports import Presented, Tool, ToolContext, ToolResult
+from hermes.lazy import LazyModule
+from hermes.ports.terminal import CommandLaunch, Sighting, Terminal
+from hermes.ports.workspace import Workspace, WorkspacePaths
 from hermes.tools.arguments import Arguments
 from hermes.tools.excerpt import excerpt_of, line_start, lines_between
+from hermes.tools.files.paths import here
 from hermes.tools.output import clean, clipped, joined, line_cut
+from hermes.tools.shell.paths import CommandPlace
 from hermes.tools.terminal import verdict_on
-from hermes.views.terminal import Sighting, Terminal
+from hermes.views.plurals import counted
+from hermes.views.tool_specs import spec_of
+from hermes.views.visible_text import visible_text
+
+if TYPE_CHECKING:
+    from hermes.tools.shell import command as shell_command
+else:
+    shell_command = LazyModule("hermes.tools.shell.command")
 
 WAIT_S_DEFAULT = 60.0
 WAIT_S_MAX = 3_600.0
@@ -23,31 +38,20 @@ LOG_LINES_DEFAULT, LOG_LINES_MAX = 200, 2_000
 LOG_BYTES_MAX, LOG_LINE_CHARS = 262_144, 2_000
 COMMAND_CHARS = 100
 
-SPEC = ToolSpec(
-    name="process",
-    description=(
-        "Look after background commands of this session: list; poll (state and latest output); "
-        "wait (until it ends or timeout); log (output by lines); write (to its stdin); kill."
-    ),
-    parameters=(
-        '{"type":"object","properties":{'
-        '"action":{"enum":["list","poll","wait","log","write","kill"]},'
-        '"id":{"type":"string"},'
-        '"data":{"type":"string","description":"for write; end a line with \\\\n"},'
-        '"timeout":{"type":"number","description":"seconds to wait, default 60"},'
-        '"offset":{"type":"integer","description":"first line for log, default: the last ones"},'
-        '"limit":{"type":"integer"}'
-        '},"required":["action"]}'
-    ),
+DESCRIPTION = (
+    "Look after background commands of this session: list; poll (state and latest output); "
+    "wait (until it ends or timeout); log (output by lines); write (to its stdin); kill."
 )
 
 
 class ProcessArguments(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     action: Literal["list", "poll", "wait", "log", "write", "kill"]
     id: str | None = None
-    data: str | None = None
-    timeout: float | None = None
-    offset: int | None = None
+    data: Annotated[str | None, Meta(description="for write; end a line with \\n")] = None
+    timeout: Annotated[float | None, Meta(description="seconds to wait, default 60")] = None
+    offset: Annotated[
+        int | None, Meta(description="first line for log, default: the last ones")
+    ] = None
     limit: int | None = None
 
 
@@ -78,29 +82,60 @@ def process_effect(arguments: ProcessArguments) -> Effect:
 ARGUMENTS = Arguments(ProcessArguments, process_rule)
 
 
-def process_tool(terminal: Terminal) -> Tool:
-    async def run(bench: Bench) -> ToolResult:
-        arguments = ARGUMENTS.parse(bench.call.arguments)
-        listed = await terminal.listed(bench.session)
+def process_tool(workspace: Workspace) -> Tool:
+    terminal, places = workspace.terminal, workspace.places
+
+    async def run(context: ToolContext) -> ToolResult:
+        arguments = ARGUMENTS.parse(context.call.arguments)
+        listed = await terminal.listed(context.session)
         if arguments.action == "list":
             return ToolResult(text=_table(listed))
         seen = _chosen(listed, arguments.id or "")
         return await _acted(terminal, seen, arguments)
 
     return Tool(
-        spec=SPEC,
+        question="Use this running command?",
+        spec=spec_of("process", DESCRIPTION, ProcessArguments),
         check=ARGUMENTS.check,
         effect=ARGUMENTS.effect(process_effect),
         run=run,
         capabilities=frozenset({Capability.EXECUTE}),
-        judge=_judged,
+        judge=lambda arguments, facts: _judged(terminal, places, arguments, facts),
+        present=lambda arguments, _facts: _presented(terminal, arguments),
     )
 
 
-def _judged(arguments: str, _facts: Mapping[str, str]) -> Finding:
-    """To look at what runs already is no more than reading."""
-    looks = process_effect(ARGUMENTS.parse(arguments)) is Effect.READ
+def _judged(
+    terminal: Terminal, places: WorkspacePaths, arguments: str, facts: Mapping[str, str]
+) -> Finding:
+    """To look at what runs already is no more than reading; to write to it is to give it orders."""
+    given = ARGUMENTS.parse(arguments)
+    if given.action == "write":
+        launch = terminal.launched(CallId(given.id or ""))
+        found = shell_command.input_finding(given.data or "", launch, _place(places, facts, launch))
+        same = ["write", given.id, given.data]
+        return replace(found, identity=msgspec.json.encode(same).decode())
+    looks = process_effect(given) is Effect.READ
     return Finding(capabilities=frozenset({Capability.READ}) if looks else None)
+
+
+def _presented(terminal: Terminal, arguments: str) -> Presented:
+    given = ARGUMENTS.parse(arguments)
+    launch = terminal.launched(CallId(given.id or ""))
+    if given.action == "write":
+        return shell_command.input_presented(given.data or "", launch)
+    command = line_cut(" ".join(launch.command.split()), COMMAND_CHARS) if launch else ""
+    return Presented(
+        text=visible_text(f"{given.action} {given.id or ''}"), notes=(visible_text(command),)
+    )
+
+
+def _place(
+    places: WorkspacePaths, facts: Mapping[str, str], launch: CommandLaunch | None
+) -> CommandPlace:
+    ground = here(places, facts)
+    cwd = launch.workdir if launch is not None else ground.root
+    return CommandPlace(root=ground.root, cwd=cwd, home=places.home, guarded=places.guarded)
 
 
 async def _acted(terminal: Terminal, seen: Sighting, arguments: ProcessArguments) -> ToolResult:
@@ -138,7 +173,7 @@ async def _log(terminal: Terminal, seen: Sighting, arguments: ProcessArguments) 
     start = await line_start(terminal, call, first, size)
     lines = clean(await terminal.read(call, start, LOG_BYTES_MAX)).splitlines()[:limit]
     if not lines:
-        return f"[there are {total:,} lines so far, none from {first:,} on]"
+        return f"[there is no line {first:,} yet: {counted(total, 'line')} so far]"
     part = clipped("\n".join(line_cut(line, LOG_LINE_CHARS) for line in lines))
     text = joined(part, left_out=f"{part.left_out:,} bytes left out; ask for fewer lines")
     return f"{text}\n[from line {first:,} of {total:,}; all of it is in {seen.output}]"
@@ -149,7 +184,7 @@ def _chosen(listed: tuple[Sighting, ...], asked: str) -> Sighting:
         if seen.launch.id == asked:
             return seen
     known = ", ".join(seen.launch.id for seen in listed[-LISTED_MAX:]) or "none"
-    raise ToolFailed(f"id: there is no background command {asked[:80]}. Known are: {known}.")
+    raise ToolFailed(f"id: there is no background command {asked[:80]}. The ids are: {known}.")
 
 
 def _table(listed: tuple[Sighting, ...]) -> str:

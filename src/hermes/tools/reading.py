@@ -12,7 +12,7 @@ from urllib.parse import urljoin
 
 from msgspec import Struct
 
-from hermes.tools.markup import Closed, Opened, Remark, Text, Token, tokens
+from hermes.tools.markup import ClosingTag, MarkupComment, MarkupText, OpeningTag, Token, tokens
 from hermes.tools.nesting import BLOCKS, VOID, Element, Nesting, Tangled
 from hermes.tools.unshown import NEVER_SHOWN, Unshown
 from hermes.views.quoting import bared
@@ -31,27 +31,27 @@ _BLANK_LINES: Final = re.compile(r"\n{3,}")
 _TRAILING: Final = re.compile(r"[ \t]+\n")
 
 
-class Reading(Struct, frozen=True, kw_only=True):
+class ReadableText(Struct, frozen=True, kw_only=True):
     text: str
     title: str = ""
     links: tuple[str, ...] = ()  # those that can be seen, in their order
     left_out: str = ""  # in words; empty when nothing was hidden
 
 
-def read_text(text: str) -> Reading:
+def read_text(text: str) -> ReadableText:
     """What is no markup stays as it is, but for what cannot be seen."""
     shown, unseen = bared(text)
     links = tuple(dict.fromkeys(_PLAIN_LINK.findall(shown)[:LINKS_MAX]))
-    return Reading(text=shown, links=links, left_out=_told(Counter(unseen=unseen)))
+    return ReadableText(text=shown, links=links, left_out=_told(Counter(unseen=unseen)))
 
 
-def read_page(source: str, url: str) -> Reading:
+def read_page(source: str, url: str) -> ReadableText:
     reader, page = _Reader(url), source[:SOURCE_CHARS_MAX]
     if _SHEET.search(page):  # a sheet may stand after what it hides
         for token in islice(tokens(page), TOKENS_MAX):
-            if isinstance(token, Text) and token.raw and reader.last == "style":
+            if isinstance(token, MarkupText) and token.raw and reader.last == "style":
                 reader.unshown.read(token.text)
-            reader.last = token.name if isinstance(token, Opened) else ""
+            reader.last = token.name if isinstance(token, OpeningTag) else ""
     row = tokens(page)
     try:
         for token in islice(row, TOKENS_MAX):
@@ -78,30 +78,30 @@ class _Reader:
 
     def take(self, token: Token) -> None:
         match token:
-            case Text():
+            case MarkupText():
                 self._text(token)
-            case Opened():
+            case OpeningTag():
                 self._opened(token)
-            case Closed(name):
+            case ClosingTag(name):
                 self._ended(self._nesting.close(name))
                 if name == "p":
                     self._break(2)
-            case Remark(text):
+            case MarkupComment(text):
                 self._hidden["remarks"] += bool(text)
-        self.last = token.name if isinstance(token, Opened) else ""
+        self.last = token.name if isinstance(token, OpeningTag) else ""
 
-    def reading(self, *, cut: bool) -> Reading:
+    def reading(self, *, cut: bool) -> ReadableText:
         text = _BLANK_LINES.sub("\n\n", _TRAILING.sub("\n", "".join(self._out))).strip()
         if cut:
-            text += "\n[the page goes on; it is too long or too tangled to be read further]"
-        return Reading(
+            text += "\n[the page continues; it is too long or too deeply nested to read further]"
+        return ReadableText(
             text=text,
             title=self._title,
             links=tuple(self._links)[:LINKS_MAX],
             left_out=_told(self._hidden),
         )
 
-    def _text(self, token: Text) -> None:
+    def _text(self, token: MarkupText) -> None:
         if token.raw:
             if self.last == "title" and not self._title:
                 self._title = " ".join(self._bared(unescape(token.text)).split())[:TITLE_CHARS_MAX]
@@ -146,7 +146,7 @@ class _Reader:
         if self._out:
             self._out.append("\n" * lines)
 
-    def _opened(self, element: Opened) -> None:
+    def _opened(self, element: OpeningTag) -> None:
         name = element.name
         if name in _ROOTS:
             return
@@ -161,7 +161,7 @@ class _Reader:
         href = element.attributes.get("href", "") if name == "a" else ""
         self._nesting.push(name, hidden=hidden, href=href)
 
-    def _begun(self, element: Opened) -> None:
+    def _begun(self, element: OpeningTag) -> None:
         name, given = element.name, element.attributes
         if name in ("ul", "ol", "menu"):
             self._counts.append(0 if name == "ol" else -1)

@@ -1,43 +1,39 @@
 """`send_message`: into another chat, through its own session, so that it is known there."""
 
 import asyncio
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from functools import reduce
-from pathlib import Path
 
 from msgspec import Struct
 from msgspec.structs import replace
 
-from hermes.core.directory import listed, relay, target_of
+from hermes.core.directory import CHATS_MAX, listed, relay, target_of
 from hermes.core.errors import Rejected, ToolFailed
 from hermes.core.grants import is_beneath
-from hermes.core.messages import PROVENANCE, Effect, Media, Outcome
+from hermes.core.messages import PROVENANCE, Address, Effect, Media, Outcome
+from hermes.core.people import derived
 from hermes.core.policy import PRIVATE, UNTRUSTED, Capability, Finding
-from hermes.core.ports import Bench, Tool, ToolResult, ToolSpec
+from hermes.core.ports import Tool, ToolContext, ToolResult
 from hermes.core.rules import Ask, Deny
+from hermes.core.store import ChatRow, Home
+from hermes.ports.workspace import Workspace, WorkspacePaths
 from hermes.tools.arguments import Arguments
-from hermes.tools.opening import content_of
-from hermes.tools.paths import Places, here, lexical
-from hermes.tools.reachable import Reach, reach_of, worse
-from hermes.views.rare import kind_of
+from hermes.tools.files.file_labels import FileLabels, together
+from hermes.tools.files.opening import JudgedFiles
+from hermes.tools.files.paths import here, lexical, path_of
+from hermes.tools.files.reachable import Sensitivity, reach_of, worse
+from hermes.views.media_types import media_type_of
+from hermes.views.tool_specs import spec_of
 
-CHATS_MAX = 1_000
 FILES_MAX = 10
 FILE_BYTES_MAX = 20_000_000
 TEXT_CHARS_MAX = 50_000
 OUT = frozenset({Capability.EGRESS})
 LISTS = frozenset({Capability.READ_PRIVATE, Capability.READ_UNTRUSTED})  # anybody names a chat
 
-SPEC = ToolSpec(
-    name="send_message",
-    description=(
-        "Send a message into another chat: target is home, PLATFORM:CHAT or PLATFORM:NAME; "
-        "without a target, list the chats. Your answer here needs no tool."
-    ),
-    parameters=(
-        '{"type":"object","properties":{"target":{"type":"string"},"text":{"type":"string"},'
-        '"files":{"type":"array","items":{"type":"string"}}}}'
-    ),
+DESCRIPTION = (
+    "Send a message into another chat: target is home, PLATFORM:CHAT or PLATFORM:NAME; "
+    "without a target, list the chats. Your answer here needs no tool."
 )
 
 
@@ -65,21 +61,31 @@ def send_effect(arguments: SendArguments) -> Effect:
 ARGUMENTS = Arguments(SendArguments, send_rule)
 
 
-def send_tool(places: Places) -> Tool:
-    async def run(bench: Bench) -> ToolResult:
-        return await _send(here(places, bench.facts), bench)
+def send_tool(workspace: Workspace, labels: FileLabels | None = None) -> Tool:
+    places = workspace.places
+
+    async def run(context: ToolContext) -> ToolResult:
+        files = JudgedFiles(workspace.files, here(places, context.facts))
+        return await _send(files, context, labels)
 
     return Tool(
-        spec=SPEC,
+        question="Send this message?",
+        spec=spec_of("send_message", DESCRIPTION, SendArguments),
         check=ARGUMENTS.check,
         effect=ARGUMENTS.effect(send_effect),
         run=run,
         capabilities=OUT,
         judge=lambda arguments, facts: _judged(places, arguments, facts),
+        address=_address,
     )
 
 
-def _judged(places: Places, arguments: str, facts: Mapping[str, str]) -> Finding:
+def _address(arguments: str, chats: Sequence[ChatRow], homes: Sequence[Home]) -> Address | None:
+    target = ARGUMENTS.parse(arguments).target
+    return target_of(target, chats, homes).address if target else None
+
+
+def _judged(places: WorkspacePaths, arguments: str, facts: Mapping[str, str]) -> Finding:
     """Without a target it tells which chats there are, and nothing leaves."""
     given = ARGUMENTS.parse(arguments)
     if not given.target:
@@ -89,29 +95,32 @@ def _judged(places: Places, arguments: str, facts: Mapping[str, str]) -> Finding
     return reduce(lambda one, other: worse(one, other, OUT), found, Finding())
 
 
-def _attachable(places: Places, full: str) -> Finding:
+def _attachable(places: WorkspacePaths, full: str) -> Finding:
     """Only what is in the workspace goes out: a path that strangers talked us into is not."""
-    if not is_beneath(full, places.root) or reach_of(places, full) is Reach.GUARDED:
+    if not is_beneath(full, places.root) or reach_of(places, full) is Sensitivity.GUARDED:
         outside = f"{full} is outside of the workspace. Copy it there, then send the copy"
         return Finding(verdict=Deny(outside))
-    if reach_of(places, full) is Reach.KEYS:
+    if reach_of(places, full) is Sensitivity.KEYS:
         return Finding(verdict=Ask(f"{full} may hold keys or passwords"))
     return Finding()
 
 
-async def _send(places: Places, bench: Bench) -> ToolResult:
-    arguments, desk = ARGUMENTS.parse(bench.call.arguments), bench.desk
-    chats = await desk.store.library.chats(limit=CHATS_MAX)
-    homes = await desk.store.library.homes()
+async def _send(files: JudgedFiles, context: ToolContext, known: FileLabels | None) -> ToolResult:
+    arguments, host = ARGUMENTS.parse(context.call.arguments), context.host
+    chats = await host.store.library.chats(limit=CHATS_MAX)
+    homes = await host.store.library.homes()
     if not arguments.target:
         return ToolResult(text=listed(chats, homes), labels=(PRIVATE, UNTRUSTED))
     try:
         target = target_of(arguments.target, chats, homes)
-        media = [await _file(places, bench, name) for name in arguments.files]
-        id_, at = str(bench.call.id), desk.clock()
+        media = [await _file(files, context, name) for name in arguments.files]
+        id_, at = str(context.call.id), host.clock()
         said = relay(target, arguments.text, media, account="tool", id_=id_, at=at)
-        labels = tuple(sorted(bench.labels & PROVENANCE))  # it is no better there than here
-        await desk.accept(replace(said, labels=labels))
+        paths = [lexical(files.places, context.facts, name) for name in arguments.files]
+        read = await asyncio.to_thread(lambda: [known.of(path) for path in paths]) if known else []
+        own = tuple(context.labels & PROVENANCE)  # it is no better there than here
+        labels = together([own, *read])
+        await host.accept(derived(replace(said, labels=labels), context.principal))
     except Rejected as refused:
         labels = (PRIVATE, UNTRUSTED)  # the names of other chats are in it
         return ToolResult(text=f"Not sent: {refused}.", outcome=Outcome.FAILED, labels=labels)
@@ -119,11 +128,11 @@ async def _send(places: Places, bench: Bench) -> ToolResult:
     return ToolResult(text=f"It is on its way to {where}; it is kept until it is taken there.")
 
 
-async def _file(places: Places, bench: Bench, name: str) -> Media:
-    path = Path(lexical(places, bench.facts, name))
-    verdict = _attachable(places, str(path)).verdict
+async def _file(files: JudgedFiles, context: ToolContext, name: str) -> Media:
+    path = path_of(files.places, context.facts, name)
+    verdict = _attachable(files.places, str(path)).verdict
     if isinstance(verdict, Deny):
         raise ToolFailed(f"Not sent: {verdict.why}.")
-    content = await asyncio.to_thread(content_of, places, path, FILE_BYTES_MAX)
-    kind = kind_of(path.name)
-    return await bench.desk.media.put(content, kind, path.name)
+    content = await asyncio.to_thread(files.content, path, FILE_BYTES_MAX)
+    kind = media_type_of(path.name)
+    return await context.host.media.put(content, kind, path.name)

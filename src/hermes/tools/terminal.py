@@ -3,25 +3,40 @@
 import asyncio
 import re
 from collections.abc import Callable, Mapping
-from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
 
-from msgspec import Struct
+import msgspec
+from msgspec import Meta, Struct
 from msgspec.structs import replace
 
-from hermes.core.errors import Rejected, ToolFailed
+from hermes.core.errors import RecordMissing, Rejected, ToolFailed
 from hermes.core.messages import Effect, Outcome
 from hermes.core.policy import Capability, Finding
-from hermes.core.ports import Bench, Presented, Tool, ToolResult, ToolSpec
+from hermes.core.ports import Presented, Tool, ToolContext, ToolResult
 from hermes.core.rules import Allow, Ask
 from hermes.core.signals import CallProgress
+from hermes.lazy import LazyModule
+from hermes.ports.terminal import (
+    CommandLaunch,
+    CommandRunning,
+    Ended,
+    Lost,
+    Pending,
+    Sighting,
+)
+from hermes.ports.workspace import Workspace, WorkspacePaths
 from hermes.tools.arguments import Arguments
+from hermes.tools.blocked import blocked_by, meaning_of
 from hermes.tools.excerpt import excerpt_of
-from hermes.tools.first_use import effect_of_command, finding
-from hermes.tools.first_use import presented as presented_there
+from hermes.tools.files.paths import CAME_FROM, WORKDIR, is_folder, resolved, workdir_of
 from hermes.tools.output import clean_tail
-from hermes.tools.paths import CAME_FROM, WORKDIR, Places, resolved, workdir_of
-from hermes.tools.shell_paths import Place, absolute
-from hermes.views.terminal import Ended, Launch, Lost, Pending, Running, Sighting, Terminal
+from hermes.tools.shell.paths import CommandPlace, absolute
+from hermes.views.tool_specs import spec_of
+
+if TYPE_CHECKING:
+    from hermes.tools.shell import command as shell_command
+else:
+    shell_command = LazyModule("hermes.tools.shell.command")
 
 COMMAND_BYTES_MAX = 60_000  # one argument of a program may have 128 kB, quoting may double it
 TIMEOUT_S_MAX = 6 * 3600.0
@@ -30,28 +45,21 @@ SETTLE_S = 0.3  # a background command that fails at once is reported at once
 PROGRESS_S = 0.5
 GATEWAY = re.compile(r"\bhermes\b[^|;&\n]*\bgateway\s+(restart|stop)\b")
 PROGRESS_BYTES = 2_000
-BEHIND = "it goes on in the background"
+GONE = "outcome unknown: the record of this command was deleted while it ran"
+BEHIND = "it keeps running in the background"
 
 DESCRIPTION = (
     "Run a bash command; returns its output (stdout and stderr together) and exit status. "
     "`cd` lasts for later calls. It gets no input. For servers and long jobs use background, "
     "then `process`."
 )
-PARAMETERS = (
-    '{"type":"object","properties":{'
-    '"command":{"type":"string"},'
-    '"timeout":{"type":"number","description":"seconds, default %d"},'
-    '"background":{"type":"boolean","description":"return at once with a process id"},'
-    '"workdir":{"type":"string","description":"for this call only"}'
-    '},"required":["command"]}'
-)
 
 
 class TerminalArguments(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     command: str
     timeout: float | None = None
-    background: bool | None = None
-    workdir: str | None = None
+    background: Annotated[bool | None, Meta(description="return at once with a process id")] = None
+    workdir: Annotated[str | None, Meta(description="for this call only")] = None
 
 
 def terminal_rule(arguments: TerminalArguments) -> str:
@@ -78,98 +86,140 @@ ARGUMENTS = Arguments(TerminalArguments, terminal_rule)
 
 def terminal_effect(arguments: TerminalArguments) -> Effect:
     """A reader that is put into the background is still running when the call has ended."""
-    return Effect.EFFECT if arguments.background else effect_of_command(arguments.command)
+    return (
+        Effect.EFFECT
+        if arguments.background
+        else shell_command.effect_of_command(arguments.command)
+    )
 
 
-def terminal_tool(
-    terminal: Terminal, places: Places, *, timeout_s: float, vouch: Callable[[str], None]
-) -> Tool:
+def terminal_tool(workspace: Workspace, *, timeout_s: float, vouch: Callable[[str], None]) -> Tool:
     """`vouch` raises Rejected for a command that would run what nobody has approved."""
-    shell = _Shell(terminal, places, timeout_s, vouch)
+    places, shell = workspace.places, _Shell(workspace, timeout_s, vouch)
     return Tool(
-        spec=ToolSpec(
-            name="terminal", description=DESCRIPTION, parameters=PARAMETERS % round(timeout_s)
+        spec=spec_of(
+            "terminal",
+            DESCRIPTION,
+            TerminalArguments,
+            described={"timeout": f"seconds, default {round(timeout_s)}"},
         ),
         check=ARGUMENTS.check,
         effect=ARGUMENTS.effect(terminal_effect),
         run=shell.run,
+        question="Run this command?",
         capabilities=frozenset({Capability.EXECUTE}),
         judge=lambda arguments, facts: judged(places, arguments, facts),
         present=lambda arguments, facts: presented(places, arguments, facts),
-        seek=shell.seek,
+        recover=shell.recover,
         stop=shell.stop,
     )
 
 
-def judged(places: Places, arguments: str, facts: Mapping[str, str]) -> Finding:
+def judged(places: WorkspacePaths, arguments: str, facts: Mapping[str, str]) -> Finding:
     """What the policy should know of a command. A directory that is gone is left to the sandbox."""
     given = ARGUMENTS.parse(arguments)
-    found = finding(given.command, _place(places, given, facts))
-    if given.background and isinstance(found.verdict, Allow):
-        return Finding(verdict=Ask("it would go on in the background"))
-    return found
+    place = _place(places, given, facts)
+    found = shell_command.finding(given.command, place)
+    if given.background:
+        allowed = isinstance(found.verdict, Allow)
+        found = Finding(verdict=Ask(BEHIND) if allowed else found.verdict)
+    same = [given.command, place.cwd, bool(given.background)]
+    return replace(found, identity=msgspec.json.encode(same).decode())
 
 
-def presented(places: Places, arguments: str, facts: Mapping[str, str]) -> Presented:
+def presented(places: WorkspacePaths, arguments: str, facts: Mapping[str, str]) -> Presented:
     given = ARGUMENTS.parse(arguments)
-    seen = presented_there(given.command, _place(places, given, facts))
-    return replace(seen, notes=(*seen.notes, BEHIND)) if given.background else seen
+    seen = shell_command.presented(given.command, _place(places, given, facts))
+    note = "Background: it keeps running after the call"
+    return replace(seen, notes=(*seen.notes, note)) if given.background else seen
 
 
-def _place(places: Places, given: TerminalArguments, facts: Mapping[str, str]) -> Place:
+def _place(
+    places: WorkspacePaths, given: TerminalArguments, facts: Mapping[str, str]
+) -> CommandPlace:
     here = facts.get(WORKDIR, "") or places.root
     cwd = absolute(given.workdir or here, here)
-    return Place(root=places.root, cwd=cwd, home=places.home, guarded=places.guarded)
+    return CommandPlace(root=places.root, cwd=cwd, home=places.home, guarded=places.guarded)
 
 
 class _Shell:
     def __init__(
-        self, terminal: Terminal, places: Places, timeout_s: float, vouch: Callable[[str], None]
+        self, workspace: Workspace, timeout_s: float, vouch: Callable[[str], None]
     ) -> None:
         self._vouch = vouch
-        self._terminal = terminal
-        self._places = places
+        self._files = workspace.files
+        self._terminal = workspace.terminal
+        self._places = workspace.places
         self._timeout_s = timeout_s
 
-    async def run(self, bench: Bench) -> ToolResult:
-        arguments = ARGUMENTS.parse(bench.call.arguments)
+    async def run(self, context: ToolContext) -> ToolResult:
+        arguments = ARGUMENTS.parse(context.call.arguments)
         background = bool(arguments.background)
         if background:
-            await self._demand_room(bench)
-        workdir, note = await asyncio.to_thread(self._vouched, bench, arguments)
-        launch = Launch(
-            id=bench.call.id,
-            session=bench.session,
+            await self._demand_room(context)
+        workdir, note = await asyncio.to_thread(self._vouched, context, arguments)
+        launch = CommandLaunch(
+            id=context.call.id,
+            session=context.session,
             command=arguments.command,
             workdir=workdir,
-            workspace=bench.facts.get(CAME_FROM, ""),
+            workspace=context.facts.get(CAME_FROM, ""),
             timeout_s=None if background else arguments.timeout or self._timeout_s,
             background=background,
         )
-        seen = await self._terminal.launch(launch)
-        if isinstance(seen.state, Lost) and terminal_effect(arguments) is not Effect.EFFECT:
-            await self._terminal.forget(launch.id)
+        if not context.approved and not background:
+            launch = await asyncio.to_thread(self._as_judged, context, arguments, launch)
+        try:
             seen = await self._terminal.launch(launch)
-        return await self._result(bench, seen, note)
+            if isinstance(seen.state, Lost) and terminal_effect(arguments) is not Effect.EFFECT:
+                await self._terminal.forget(launch.id)
+                seen = await self._terminal.launch(launch)
+            return await self._result(context, seen, note)
+        except RecordMissing:  # it was begun; what became of it nobody can say
+            return ToolResult(text=f"[{GONE}]", outcome=Outcome.UNKNOWN)
 
-    async def seek(self, bench: Bench) -> ToolResult | None:
+    def _as_judged(
+        self, context: ToolContext, arguments: TerminalArguments, launch: CommandLaunch
+    ) -> CommandLaunch:
+        """What was read runs, not what was written; in a box where a wrong reading does no harm."""
+        place = _place(self._places, arguments, context.facts)
+        root = launch.workspace or self._places.root
+        found = shell_command.prepared(arguments.command, place, root)
+        if found.judged and place.cwd != launch.workdir:
+            found = shell_command.prepared(
+                arguments.command, replace(place, cwd=launch.workdir), root
+            )
+            if not found.judged:
+                raise ToolFailed(f"{place.cwd} is gone. Nothing was run. Make the call again.")
+        return replace(
+            launch,
+            command=found.command,
+            profile=found.profile,
+            covered=found.covered,
+            readable=found.readable,
+        )
+
+    async def recover(self, context: ToolContext) -> ToolResult | None:
         """The outcome of a call whose process is gone. One that never began begins now: its gate
         is still open, so this is its first run. Nothing known, or lost: nobody can say."""
-        seen = await self._terminal.look(bench.call.id)
+        seen = await self._terminal.look(context.call.id)
         if seen is not None and isinstance(seen.state, Pending):
             await asyncio.to_thread(self._vouch_for, seen.launch.command)
             seen = await self._terminal.launch(seen.launch)
         if seen is None:
             return None
-        result = await self._result(bench, seen, "")
+        try:
+            result = await self._result(context, seen, "")
+        except RecordMissing:
+            return None
         return None if result.outcome is Outcome.UNKNOWN else result
 
-    async def stop(self, bench: Bench) -> None:
-        await self._terminal.stop(bench.call.id, "stopped")
+    async def stop(self, context: ToolContext) -> None:
+        await self._terminal.stop(context.call.id, "stopped")
 
-    def _vouched(self, bench: Bench, arguments: TerminalArguments) -> tuple[str, str]:
+    def _vouched(self, context: ToolContext, arguments: TerminalArguments) -> tuple[str, str]:
         """Where it may run, and what is to be said about that."""
-        found = self._workdir(bench, arguments)
+        found = self._workdir(context, arguments)
         self._vouch_for(arguments.command)
         return found
 
@@ -179,66 +229,77 @@ class _Shell:
         except Rejected as refused:
             raise ToolFailed(f"{refused}. Nothing was run.") from refused
 
-    def _workdir(self, bench: Bench, arguments: TerminalArguments) -> tuple[str, str]:
+    def _workdir(self, context: ToolContext, arguments: TerminalArguments) -> tuple[str, str]:
         if not arguments.workdir:
-            return workdir_of(self._places, bench.facts)
-        asked = resolved(self._places, bench.facts, arguments.workdir)
-        if not asked.is_dir():
-            raise ToolFailed(f"workdir: {asked} is no directory. Nothing was run.")
-        return str(asked), ""
+            return workdir_of(self._files, self._places, context.facts)
+        asked = resolved(self._files, self._places, context.facts, arguments.workdir)
+        if not is_folder(self._files, asked):
+            raise ToolFailed(f"workdir: {asked} is not a directory. Nothing was run.")
+        return asked, ""
 
-    async def _demand_room(self, bench: Bench) -> None:
-        listed = await self._terminal.listed(bench.session)
-        running = [seen for seen in listed if isinstance(seen.state, Running)]
-        known = any(seen.launch.id == bench.call.id for seen in listed)
+    async def _demand_room(self, context: ToolContext) -> None:
+        listed = await self._terminal.listed(context.session)
+        running = [seen for seen in listed if isinstance(seen.state, CommandRunning)]
+        known = any(seen.launch.id == context.call.id for seen in listed)
         if len(running) >= BACKGROUND_MAX and not known:
             raise ToolFailed(
                 f"{len(running)} background commands are running, the limit. "
                 "End one with process kill. Nothing was run."
             )
 
-    async def _result(self, bench: Bench, seen: Sighting, note: str) -> ToolResult:
+    async def _result(self, context: ToolContext, seen: Sighting, note: str) -> ToolResult:
         if seen.launch.background:
-            seen = await self._terminal.wait(bench.call.id, SETTLE_S)
+            seen = await self._terminal.wait(context.call.id, SETTLE_S)
         else:
-            seen = await self._followed(bench, seen)
+            seen = await self._followed(context, seen)
         text = await excerpt_of(self._terminal, seen)
-        facts = self._facts(bench, seen)
-        notes = [note, *verdict_on(seen), *out_of_reach(seen)]
+        facts = self._facts(context, seen)
+        notes = [note, *verdict_on(seen), *self._why(context, seen, text), *out_of_reach(seen)]
         if facts:
             notes.append(f"now in {facts[WORKDIR]}")
-        if seen.launch.background and isinstance(seen.state, Running):
+        if seen.launch.background and isinstance(seen.state, CommandRunning):
             notes.insert(0, f"running in the background as process {seen.launch.id}")
         said = "; ".join(part for part in notes if part)
         return ToolResult(text=f"{text}[{said}]", outcome=outcome_of(seen), facts=facts)
 
-    async def _followed(self, bench: Bench, seen: Sighting) -> Sighting:
+    def _why(self, context: ToolContext, seen: Sighting, output: str) -> list[str]:
+        """Why it failed, as far as its output or the sandbox tells."""
+        match seen.state:
+            case Ended(code=int(code), cut="") if code:
+                command = ARGUMENTS.parse(context.call.arguments).command
+                box = "read" if seen.launch.profile == "read" else self._terminal.usual
+                blocked = blocked_by(box, command, code, output)
+                return [meaning_of(command, code, output), blocked]
+            case _:
+                return []
+
+    async def _followed(self, context: ToolContext, seen: Sighting) -> Sighting:
         """Until it ends, showing what it writes to those who watch."""
         shown = 0
         while True:
-            seen = await self._terminal.wait(bench.call.id, PROGRESS_S)
-            if not isinstance(seen.state, Pending | Running):
+            seen = await self._terminal.wait(context.call.id, PROGRESS_S)
+            if not isinstance(seen.state, Pending | CommandRunning):
                 return seen
             if seen.size > shown:
                 start = max(shown, seen.size - PROGRESS_BYTES)
-                raw = await self._terminal.read(bench.call.id, start, seen.size - start)
+                raw = await self._terminal.read(context.call.id, start, seen.size - start)
                 text = clean_tail(raw)
-                bench.watch(CallProgress(bench.call.id, text))
+                context.watch(CallProgress(context.call.id, text))
                 shown = seen.size
 
-    def _facts(self, bench: Bench, seen: Sighting) -> dict[str, str]:
+    def _facts(self, context: ToolContext, seen: Sighting) -> dict[str, str]:
         """Where the session is now, if the command moved it. `workdir` is for one call only."""
-        arguments = ARGUMENTS.parse(bench.call.arguments)
+        arguments = ARGUMENTS.parse(context.call.arguments)
         if arguments.workdir or seen.launch.background or not seen.workdir:
             return {}
-        before = bench.facts.get(WORKDIR, self._places.root)
-        moved = seen.workdir != before and Path(seen.workdir).is_absolute()
+        before = context.facts.get(WORKDIR, self._places.root)
+        moved = seen.workdir != before and seen.workdir.startswith("/")
         return {WORKDIR: seen.workdir} if moved else {}
 
 
 def outcome_of(seen: Sighting) -> Outcome:
     match seen.state:
-        case Pending() | Running():
+        case Pending() | CommandRunning():
             return Outcome.OK
         case Ended(code=0, cut=""):
             return Outcome.OK
@@ -275,8 +336,8 @@ def verdict_on(seen: Sighting) -> list[str]:
                 words.append("stopped")
             words.append("killed" if code is None else f"exit status {code}")
         case Pending():
-            words.append("not begun yet")
-        case Running():
+            words.append("not started yet")
+        case CommandRunning():
             words.append(f"running for {seen.took_s:.0f} s")
     if seen.full:
         words.append("its output reached the limit and was cut off there")

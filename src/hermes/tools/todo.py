@@ -1,4 +1,4 @@
-"""`todo`: the plan of a session, kept in its facts and shown to the person."""
+"""`todo`: the plan of a conversation, kept in its facts and shown to the person."""
 
 from typing import Literal
 
@@ -6,29 +6,22 @@ import msgspec
 from msgspec import Struct
 
 from hermes.core.errors import ToolFailed
-from hermes.core.messages import Effect
+from hermes.core.messages import PROVENANCE, Effect
 from hermes.core.policy import Capability
-from hermes.core.ports import Bench, Tool, ToolResult, ToolSpec
+from hermes.core.ports import Tool, ToolContext, ToolResult
 from hermes.core.signals import CallProgress
 from hermes.tools.arguments import Arguments
+from hermes.views.tool_specs import spec_of
 
-LIST = "todo"  # the fact under which a session remembers it
+LIST = "todo"  # the fact under which a conversation remembers it
+LABELS = "todo_labels"  # of all that its writer had read
 ITEMS_MAX = 50
 CONTENT_CHARS_MAX = 500
 SIGNS = {"pending": "☐", "in_progress": "◐", "completed": "☑", "cancelled": "☒"}
 
-SPEC = ToolSpec(
-    name="todo",
-    description=(
-        "Your plan for work of three steps or more, shown to the person. Give the whole list to "
-        "replace it, nothing to read it. One item in progress at a time."
-    ),
-    parameters=(
-        '{"type":"object","properties":{"todos":{"type":"array","items":{"type":"object",'
-        '"properties":{"id":{"type":"string"},"content":{"type":"string"},'
-        '"status":{"enum":["pending","in_progress","completed","cancelled"]}},'
-        '"required":["id","content","status"]}}}}'
-    ),
+DESCRIPTION = (
+    "Your plan for work of three steps or more, shown to the person. Give the whole list to "
+    "replace it, nothing to read it. One item in progress at a time."
 )
 
 
@@ -66,7 +59,7 @@ def todo_effect(arguments: TodoArguments) -> Effect:
 
 def todo_tool() -> Tool:
     return Tool(
-        spec=SPEC,
+        spec=spec_of("todo", DESCRIPTION, TodoArguments),
         check=ARGUMENTS.check,
         effect=ARGUMENTS.effect(todo_effect),
         run=_run,
@@ -94,13 +87,17 @@ def remembered(facts: str) -> tuple[Item, ...]:
         raise ToolFailed("The stored list cannot be read; write a new one.") from broken
 
 
-async def _run(bench: Bench) -> ToolResult:
-    arguments = ARGUMENTS.parse(bench.call.arguments)
+async def _run(context: ToolContext) -> ToolResult:
+    arguments = ARGUMENTS.parse(context.call.arguments)
     if arguments.todos is None:
-        items = remembered(bench.facts.get(LIST, ""))
+        items = remembered(context.facts.get(LIST, ""))
         rows = "\n".join(f"{item.id}: {_row(item)}" for item in items)
-        return ToolResult(text=rows or shown(()))
+        labels = tuple(filter(None, context.facts.get(LABELS, "").split(",")))
+        return ToolResult(text=rows or shown(()), labels=labels)
     text = shown(arguments.todos)
-    bench.watch(CallProgress(bench.call.id, text))
+    context.watch(CallProgress(context.call.id, text))
     facts = {LIST: msgspec.json.encode(arguments.todos).decode()}
+    read = ",".join(sorted(context.labels & PROVENANCE))
+    if read or LABELS in context.facts:
+        facts[LABELS] = read
     return ToolResult(text=text, facts=facts)

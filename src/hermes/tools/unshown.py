@@ -8,14 +8,14 @@ import re
 from collections.abc import Mapping
 from typing import Final
 
-from hermes.tools.markup import Opened
-from hermes.views.expressions import Expression
+from hermes.lazy import LazyPattern
+from hermes.tools.markup import OpeningTag
 
 SHEET_CHARS_MAX: Final = 300_000
 RULES_MAX: Final = 2_000
 _NOUGHT: Final = r"(?:0+(?:\.0*)?|\.0+)"
 _ZERO: Final = rf"{_NOUGHT}(?:px|r?em|%|pt|vh|vw)?(?=\s*(?:;|!|$))"
-_HIDING: Final = Expression(
+_HIDING: Final = LazyPattern(
     r"(?:^|[;\s{])(?:"
     r"display\s*:\s*none|visibility\s*:\s*(?:hidden|collapse)|content-visibility\s*:\s*hidden"
     rf"|opacity\s*:\s*{_ZERO}|font-size\s*:\s*{_ZERO}|(?:max-)?(?:width|height)\s*:\s*{_ZERO}"
@@ -26,12 +26,12 @@ _HIDING: Final = Expression(
     rf"|color\s*:\s*(?:transparent|rgba\([^)]{{0,40}},\s*{_NOUGHT}\s*\)))",
     re.I,
 )
-_INK: Final = Expression(r"(?:^|[;\s])color\s*:\s*([#\w]+)", re.I)
-_PAPER: Final = Expression(r"background(?:-color)?\s*:\s*([#\w]+)", re.I)
-_REMARKS: Final = Expression(r"/\*.*?(?:\*/|$)", re.S)
-_BRACES: Final = Expression(r"[{}]")
-_SIMPLE: Final = Expression(r"([a-z][a-z0-9]*)?([.#][\w-]+)?", re.I)
-_ZERO_SIZE: Final = Expression(r"0+(?:\.0+)?(?:px|%)?")
+_INK: Final = LazyPattern(r"(?:^|[;\s])color\s*:\s*([#\w]+)", re.I)
+_PAPER: Final = LazyPattern(r"background(?:-color)?\s*:\s*([#\w]+)", re.I)
+_REMARKS: Final = LazyPattern(r"/\*.*?(?:\*/|$)", re.S)
+_BRACES: Final = LazyPattern(r"[{}]")
+_SIMPLE: Final = LazyPattern(r"([a-z][a-z0-9]*)?([.#][\w-]+)?", re.I)
+_ZERO_SIZE: Final = LazyPattern(r"0+(?:\.0+)?(?:px|%)?")
 # Nobody sees what is in them.
 NEVER_SHOWN: Final = frozenset(
     (
@@ -61,7 +61,7 @@ class Unshown:
                     self._note(selector)
                 depth, selector = max(depth - 1, 0), ""
 
-    def covers(self, element: Opened) -> bool:
+    def covers(self, element: OpeningTag) -> bool:
         given = element.attributes
         if element.name in NEVER_SHOWN or "hidden" in given or "inert" in given:
             return True

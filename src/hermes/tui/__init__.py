@@ -1,1 +1,1 @@
-"""The terminal's window: a face of the engine, which it sees through the local channel only."""
+"""The terminal window: a user interface of the engine, connected through the local channel."""

@@ -1,7 +1,7 @@
-"""What is known of the session that is looked at, folded from what the engine tells.
+"""The state of the displayed session, folded from the engine's signals and events.
 
-Does no input or output: what it is given it takes in, and what can be shown for good it gives back,
-each thing once. The journal says what is true; live text is a preview that the next event confirms.
+Pure: each input is folded into the state, and items that are final for the screen come back, each
+once. The journal is the truth; live text is a preview that the next event confirms.
 """
 
 from collections.abc import Callable, Iterator, Sequence
@@ -21,28 +21,29 @@ from hermes.core.signals import (
     ThoughtDelta,
 )
 from hermes.tui.blocks import settled
-from hermes.tui.questions import Question, asked
-from hermes.tui.shown import Called, Prose, Remark, Said, Shown
-from hermes.tui.tracks import Calls, Once, Queue
-from hermes.views.honest import straight
+from hermes.tui.questions import QuestionCard, question_card
+from hermes.tui.tracks import CallViews, Once, Queue
+from hermes.tui.transcript_items import CallSummary, NoticeLine, PersonText, Prose, TranscriptItem
 from hermes.views.scene import Scene
+from hermes.views.visible_text import visible_lines
 
-RESUMED = "Going on with the turn that was interrupted."
-REPEATED = "What stands above of this answer is void; it is asked for again."
+RESUMED = "Resuming the interrupted turn."
+REPEATED = "The answer above does not count; asking again."
 REVISED = "The answer in full:"
 FAILED = "The turn failed."
 THOUGHT_CHARS = 400
 _STOPPED = {
     "stopped": "",  # the reply to the command says it
-    "interrupted": "Stopped for your next message.",
-    "reset": "Stopped: another conversation begins.",
-    "revoked": "Stopped: its person may not talk to me any more.",
+    "interrupted": "Stopped to answer your next message.",
+    "reset": "Stopped: a new conversation begins.",
+    "revoked": "Stopped: this person no longer has access.",
 }
 
 
 @dataclass(kw_only=True)
 class Board:
-    """`heard` came since the last whole answer; the first `printed` characters of it are shown."""
+    """The state of one session. `heard` is the text streamed since the last complete answer; its
+    first `printed` characters are on the screen."""
 
     clock: Callable[[], float]
     turn: TurnId | None = None
@@ -54,13 +55,15 @@ class Board:
     printed: int = 0
     thinking: str = ""
     work: str = ""  # what is done beside the calls
-    calls: Calls = field(default_factory=Calls)
+    calls: CallViews = field(default_factory=CallViews)
     queue: Queue = field(default_factory=Queue)
     once: Once = field(default_factory=Once)
-    question: Question | None = None
+    question: QuestionCard | None = None
     asked_at: float = 0.0
     scene: Scene = field(default_factory=Scene)
     stale: bool = True  # the scene should be asked for again
+    brought_back: bool = False  # another conversation goes on here: its messages are to be shown
+    _returned: bool = False
 
     @property
     def busy(self) -> bool:
@@ -68,29 +71,33 @@ class Board:
 
     @property
     def live(self) -> str:
-        """What is heard of the answer and not on the screen for good."""
+        """Return the streamed text that is not on the screen for good yet."""
         return self.heard[self.printed :]
 
-    def open(self, scene: Scene) -> Iterator[Shown]:
-        """Somebody begins to look. The turn that is open is told by its events, which follow."""
-        self.scene, self.stale = scene, False
+    def open(self, scene: Scene) -> Iterator[TranscriptItem]:
+        """Begin to display the session. The events of an open turn follow."""
         self.quiet_until = scene.head if scene.since is None else scene.since
+        yield from self.recall(scene)
+
+    def recall(self, scene: Scene) -> Iterator[TranscriptItem]:
+        """Yield the earlier messages of the conversation that goes on here."""
+        self.scene, self.stale, self.brought_back = scene, False, False
         for line in scene.recent:
             yield from self._row(line)
 
     def rejoin(self) -> None:
-        """Another process runs the session from here on; what was heard of an answer is void."""
+        """Forget the streamed text: another process runs the session from here on."""
         self._forget_text()
         self.stale = True
 
-    def hear(self, signal: Signal) -> Iterator[Shown]:
+    def hear(self, signal: Signal) -> Iterator[TranscriptItem]:
         match signal.glimpse:
             case TextDelta(text=text):
-                self.heard += straight(text)
+                self.heard += visible_lines(text)
                 self.thinking = ""
                 yield from self._settle()
             case ThoughtDelta(text=text):
-                self.thinking = (self.thinking + straight(text))[-THOUGHT_CHARS:]
+                self.thinking = (self.thinking + visible_lines(text))[-THOUGHT_CHARS:]
             case CallProgress(call=id_, text=text):
                 self.calls.progress(id_, text)
             case Retrying(why=why):
@@ -101,8 +108,8 @@ class Board:
             case Recorded(events=events, position=position):
                 yield from self.take(events, position)
 
-    def take(self, events: Sequence[e.Event], position: int) -> Iterator[Shown]:
-        """These stand in the journal, the last one at this position."""
+    def take(self, events: Sequence[e.Event], position: int) -> Iterator[TranscriptItem]:
+        """Take events from the journal; the last one has this position."""
         for at, event in enumerate(events, position - len(events) + 1):
             if self.position is not None and at <= self.position:
                 continue
@@ -111,17 +118,18 @@ class Board:
             if at <= self.quiet_until:
                 continue  # from before the turn that is open: only who waits is of interest
             if isinstance(event, e.TurnResumed):
-                yield Remark(RESUMED)
+                yield NoticeLine(RESUMED)
             yield from spoken
             yield from self._take(event)
+            self._note_return(event)
             for reply in replies_of(event):
                 yield from self.once.show(reply)
 
-    def deliver(self, reply: Reply) -> Iterator[Shown]:
-        """A reply that waited for somebody to look; most are on the screen by their events."""
+    def deliver(self, reply: Reply) -> Iterator[TranscriptItem]:
+        """Show a reply that waited for a window. Most replies are already shown by their events."""
         yield from self.once.show(reply)
 
-    def _take(self, event: e.Event) -> Iterator[Shown]:
+    def _take(self, event: e.Event) -> Iterator[TranscriptItem]:
         self.stale = self.stale or not isinstance(event, e.CallStarted | e.MessageReceived)
         match event:
             case e.TurnStarted(turn=turn, at=at) | e.TurnResumed(turn=turn, at=at):
@@ -131,13 +139,13 @@ class Board:
                 yield from self._confirm(event)
             case e.CallStarted(call=id_, at=at):
                 self.calls.start(id_, at)
-                self._closed(id_)
-            case e.CallEnded(call=id_, outcome=outcome, text=text, at=at):
-                self._closed(id_)
-                ended = self.calls.end(id_, outcome, text, at)
-                yield from [Called(ended)] if ended is not None else []
+                self._close_question(id_)
+            case e.CallEnded(call=id_, outcome=outcome, text=text, at=at, diff=diff):
+                self._close_question(id_)
+                ended = self.calls.end(id_, outcome, text, at, diff=diff)
+                yield from [CallSummary(ended)] if ended is not None else []
             case e.QuestionAsked():
-                self.question, self.asked_at = asked(event), self.clock()
+                self.question, self.asked_at = question_card(event), self.clock()
                 self.once.mark(event.question.id)
             case e.QuestionAnswered():
                 yield from self._decided(event)
@@ -147,7 +155,7 @@ class Board:
                 yield from self._cut_off(_STOPPED[why])
             case e.TurnEnded(outcome=outcome):
                 self._end()
-                yield from [Remark(FAILED, "bad")] if outcome == "failed" else []
+                yield from [NoticeLine(FAILED, "bad")] if outcome == "failed" else []
             case e.SessionSuspended():
                 self._end()
             case e.Compacted() | e.CompactionFailed():
@@ -155,25 +163,34 @@ class Board:
             case _:
                 pass
 
-    def _settle(self) -> Iterator[Shown]:
+    def _note_return(self, event: e.Event) -> None:
+        """Detect that an earlier conversation was resumed: a reset, followed by the command that
+        caused it."""
+        if isinstance(event, e.SessionReset):
+            self._returned = bool(event.view.spans)
+        elif isinstance(event, e.CommandRun) and self._returned:
+            self._returned, self.brought_back = False, True
+
+    def _settle(self) -> Iterator[TranscriptItem]:
         whole = settled(self.live)
         text = self.live[:whole]
         if text.strip():
             self.printed += whole
             yield Prose(text.strip("\n"))
 
-    def _retry(self, why: str) -> Iterator[Shown]:
+    def _retry(self, why: str) -> Iterator[TranscriptItem]:
         if self.printed:
-            yield Remark(REPEATED, "warn")
+            yield NoticeLine(REPEATED, "warn")
         self._forget_text()
-        self.work = straight(why)
+        self.work = visible_lines(why)
 
-    def _confirm(self, event: e.ModelAnswered) -> Iterator[Shown]:
-        """An answer is committed: what was heard of it is its beginning, the rest is the next."""
-        text = straight(event.text)
+    def _confirm(self, event: e.ModelAnswered) -> Iterator[TranscriptItem]:
+        """Take a committed answer. The streamed text is its beginning; text beyond it belongs to
+        the next answer."""
+        text = visible_lines(event.text)
         fits = text.startswith(self.heard[: self.printed])
         if self.printed and not fits:
-            yield Remark(REVISED, "warn")
+            yield NoticeLine(REVISED, "warn")
         rest = text[self.printed :] if fits else text
         if rest.strip():
             yield Prose(rest.strip("\n"))
@@ -184,22 +201,25 @@ class Board:
         self.heard = behind
         self.calls.intend(event.calls)
 
-    def _decided(self, event: e.QuestionAnswered) -> Iterator[Shown]:
-        self._closed(event.call)
+    def _decided(self, event: e.QuestionAnswered) -> Iterator[TranscriptItem]:
+        self._close_question(event.call)
         call = self.calls.views.get(event.call)
         if event.text or not event.granted:
             outcome = Outcome.OK if event.granted else Outcome.DENIED
             self.calls.end(event.call, outcome, event.text, event.at)
-        name = f"{call.tool}  {call.about}" if call is not None else "a call"
-        word = ("Always allowed" if event.grant else "Allowed") if event.granted else "Denied"
-        yield Remark(f"{word}: {name}", "good" if event.granted else "bad")
+        about = " ".join(call.about.split()) if call is not None else ""  # on one line
+        name = f"{call.tool}  {about}" if call is not None else "a call"
+        lasting = "Always allowed" if event.grant else "Allowed"
+        lasting = "Allowed for this session" if event.session_grant else lasting
+        word = lasting if event.granted else "Denied"
+        yield NoticeLine(f"{word}: {name}", "good" if event.granted else "bad")
 
-    def _cut_off(self, why: str) -> Iterator[Shown]:
+    def _cut_off(self, why: str) -> Iterator[TranscriptItem]:
         if self.live.strip():
             yield Prose(self.live.strip("\n"))
-        yield from (Called(call) for call in self.calls.stop(self.clock()))
+        yield from (CallSummary(call) for call in self.calls.stop(self.clock()))
         if why:
-            yield Remark(why, "warn")
+            yield NoticeLine(why, "warn")
         self._end()
 
     def _end(self) -> None:
@@ -209,16 +229,16 @@ class Board:
     def _forget_text(self) -> None:
         self.heard, self.printed, self.thinking, self.work = "", 0, "", ""
 
-    def _closed(self, call: CallId) -> None:
+    def _close_question(self, call: CallId) -> None:
         if self.question is not None and self.question.call == call:
             self.question = None
 
-    def _row(self, line: Line) -> Iterator[Shown]:
-        """One of those that stood there before anybody looked."""
-        text = straight(line.text).strip("\n")
+    def _row(self, line: Line) -> Iterator[TranscriptItem]:
+        """Yield the items of a message from before the window opened."""
+        text = visible_lines(line.text).strip("\n")
         if line.role == "user":
-            sender = "" if line.sender in ("", "owner") else straight(line.sender)
-            yield Said(text or "(a file)", sender)
+            sender = "" if line.sender in ("", "owner") else visible_lines(line.sender)
+            yield PersonText(text or "(a file)", sender)
         elif line.role == "assistant":
             self.calls.intend(line.calls)
             if text.strip():
@@ -226,4 +246,4 @@ class Board:
                 yield Prose(text)
         else:
             ended = self.calls.end(line.call, line.outcome or Outcome.OK, line.text)
-            yield from [Called(ended)] if ended is not None else []
+            yield from [CallSummary(ended)] if ended is not None else []

@@ -1,4 +1,4 @@
-"""How many colours a terminal shows, by what it says of itself. Pure."""
+"""Find out how many colours the terminal supports, from its environment. Pure."""
 
 from collections.abc import Mapping
 from typing import Literal

@@ -1,4 +1,4 @@
-"""What can be completed: commands with what they do, and files under the working directory."""
+"""Complete the input line: commands with their help, and files under the working directory."""
 
 import os
 from collections.abc import Callable, Iterable, Iterator, Sequence
@@ -9,55 +9,49 @@ from prompt_toolkit.completion import CompleteEvent, Completer, Completion
 from prompt_toolkit.document import Document
 
 from hermes.views.call_line import cut
-from hermes.views.honest import honest
+from hermes.views.command_words import WINDOW_COMMANDS
 from hermes.views.scene import Offered
+from hermes.views.visible_text import visible_text
 
 FILES_MAX, LOOKED_AT_MAX, DEPTH_MAX = 50, 20_000, 8
 USAGE_CHARS = 30
 SKIPPED = frozenset({".git", ".hg", ".svn", ".venv", "node_modules", "__pycache__", ".mypy_cache"})
-OWN = (
-    Offered(name="/skin", summary="Change how this window looks", argument="[NAME]"),
-    Offered(name="/unfold", summary="Show the last call in full, or the Nth last", argument="[N]"),
-    Offered(
-        name="/mode",
-        summary="What a message does to a running turn",
-        argument="queue|steer|interrupt",
-    ),
-    Offered(name="/keys", summary="List the keys of this window"),
-    Offered(name="/exit", summary="Leave; what runs goes on or waits, nothing is lost"),
-)
 
 
-class Option(NamedTuple):
+class CompletionItem(NamedTuple):
     text: str
     shown: str
     about: str = ""
 
 
-def commands(word: str, offered: Iterable[Offered]) -> Sequence[Option]:
-    """Those that begin with the word, then those that have it inside."""
-    known = {each.name: each for each in (*offered, *OWN)}
+def commands(word: str, offered: Iterable[Offered]) -> Sequence[CompletionItem]:
+    """Return the commands that begin with the word, then those that contain it."""
+    known = {each.name: each for each in (*offered, *WINDOW_COMMANDS)}
     bare = word.removeprefix("/").lower()
     first = [each for name, each in known.items() if name[1:].startswith(bare)]
     inner = [
         each for name, each in known.items() if bare and bare in name[2:] and each not in first
     ]
     return [
-        Option(f"{each.name} " if each.argument else each.name, _usage(each), honest(each.summary))
+        CompletionItem(
+            f"{each.name} " if each.argument else each.name,
+            _usage(each),
+            visible_text(each.summary),
+        )
         for each in (*first, *inner)
     ]
 
 
-def files(word: str, root: Path) -> Sequence[Option]:
-    """Paths under the root with the word in them; those that begin with it come first."""
+def files(word: str, root: Path) -> Sequence[CompletionItem]:
+    """Return paths under the root that contain the word; those that begin with it come first."""
     wanted = word.casefold()
     found = [path for path in walked(root) if wanted in path.casefold()]
     found.sort(key=lambda path: (not path.casefold().startswith(wanted), path.count("/"), path))
-    return [Option(f"@{_quoted(path)}", honest(path)) for path in found[:FILES_MAX]]
+    return [CompletionItem(f"@{_quoted(path)}", visible_text(path)) for path in found[:FILES_MAX]]
 
 
 def walked(root: Path) -> Iterator[str]:
-    """Files and folders, nearest first, within a bound; a link is named and not followed."""
+    """Yield files and folders, nearest first, up to a limit. Links are listed and not followed."""
     level, looked = [""], 0
     for _ in range(DEPTH_MAX):
         deeper: list[str] = []
@@ -85,8 +79,8 @@ def _entries(folder: Path) -> "Sequence[os.DirEntry[str]]":
 
 
 def _usage(each: Offered) -> str:
-    """Short enough that what it does can be read beside it."""
-    return cut(honest(f"{each.name} {each.argument}"), USAGE_CHARS)
+    """Return a command's usage, shortened so that its description fits beside it."""
+    return cut(visible_text(f"{each.name} {each.argument}"), USAGE_CHARS)
 
 
 def _quoted(path: str) -> str:
@@ -94,7 +88,7 @@ def _quoted(path: str) -> str:
 
 
 def word_at(text: str) -> tuple[str, str] | None:
-    """What stands before the cursor and may be completed: its kind and its word."""
+    """Return the kind and the text of the word before the cursor that can be completed."""
     if text.startswith("/") and not any(char.isspace() for char in text):
         return "command", text
     before, sign, word = text.rpartition("@")
@@ -103,8 +97,8 @@ def word_at(text: str) -> tuple[str, str] | None:
     return None
 
 
-class Words(Completer):
-    """For the line that is being written."""
+class InputCompleter(Completer):
+    """Completions for the input line."""
 
     def __init__(self, offered: Callable[[], Sequence[Offered]], root: Path) -> None:
         self._offered = offered

@@ -1,6 +1,6 @@
-"""What a person wrote in this home, for the arrow keys of the next window.
+"""The input history of this home, for the arrow keys of the next window.
 
-A file of JSON lines that only its owner can read. What looks like a secret does not go into it.
+A file of JSON lines that only its owner can read. Text that looks like a secret is left out.
 """
 
 import json
@@ -19,13 +19,13 @@ ENTRIES_MAX, ENTRY_CHARS_MAX, FILE_BYTES_MAX = 1_000, 10_000, 20_000_000
 
 
 def keeps(text: str) -> bool:
-    """A line that begins with a space is not kept, as in a shell."""
+    """Return True if the text is kept. A line that begins with a space is not, as in a shell."""
     fits = 0 < len(text) <= ENTRY_CHARS_MAX and not text.startswith(" ")
     return fits and bool(text.strip()) and next(iter(shapes_in(text)), None) is None
 
 
 def parsed(lines: Iterable[str]) -> Sequence[str]:
-    """Oldest first, each text once where it was used last. A line that is torn is left out."""
+    """Return the texts, oldest first, each once where it was last used. A torn line is skipped."""
     texts: dict[str, None] = {}
     for line in lines:
         try:
@@ -38,8 +38,9 @@ def parsed(lines: Iterable[str]) -> Sequence[str]:
     return list(texts)[-ENTRIES_MAX:]
 
 
-class Kept(History):
-    """Windows beside one another append to the same file; each sees the others' lines later."""
+class InputHistory(History):
+    """The history. Windows append to the same file; each sees the others' lines at its next
+    start."""
 
     def __init__(self, file: Path) -> None:
         super().__init__()

@@ -1,6 +1,6 @@
-"""Draws what goes onto the screen for good: Markdown, code in colours, calls, remarks.
+"""Draw what stays on the screen: Markdown, coloured code, calls, notices.
 
-Everything it is given is free of control characters; what it returns has only those of its own.
+Its input is free of control characters; its output contains only its own.
 """
 
 import re
@@ -8,34 +8,47 @@ from collections.abc import Iterable, Mapping, Sequence
 from io import StringIO
 
 from rich.console import Console
-from rich.markdown import Markdown
 from rich.style import Style
-from rich.syntax import Syntax
 from rich.text import Text
 from rich.theme import Theme
 
-from hermes.tui.blocks import Block, blocks
-from hermes.tui.calls import SIGNS, CallView, ending, label
+from hermes.core.messages import Outcome
+from hermes.tui.blocks import blocks
+from hermes.tui.calls import DIFF_LINES, SIGNS, CallView, diff_rows, ending, label, why_it_failed
 from hermes.tui.colours import Depth
-from hermes.tui.shown import MARK, Called, Prose, Remark, Said, Shown, Told
+from hermes.tui.markdown import draw, draw_lines
 from hermes.tui.skins import Skin
+from hermes.tui.transcript_items import (
+    MARK,
+    CallSummary,
+    HermesText,
+    NoticeLine,
+    PersonText,
+    Prose,
+    TranscriptItem,
+)
 
 SAID_LINES_MAX = 12
-WIDTH_MIN, PROSE_WIDTH_MAX = 20, 100
+WIDTH_MIN = 20
+LIVE_CHARS = 2_000  # of an unfinished end that is drawn whole
 _TRAILING = re.compile(r"[ \t]+((?:\x1b\[[0-9;]*m)*)$", re.MULTILINE)
+_TICKS = re.compile(r"`+")
 _CODES = re.compile(r"\x1b\[[0-9;]*m")
 _SYSTEMS: Mapping[Depth, "str"] = {1: "standard", 4: "standard", 8: "256", 24: "truecolor"}
+_WITHOUT_GAP: frozenset[tuple[type, type]] = frozenset(
+    {(PersonText, HermesText), (CallSummary, NoticeLine), (NoticeLine, CallSummary)}
+)
 
 
 class Pen:
-    """Remembers what it drew last, for the empty lines between."""
+    """Draw items. It remembers the last one, for the empty lines between."""
 
     def __init__(self, skin: Skin, depth: Depth) -> None:
         self._depth = depth
-        self._last = "Told"  # the greeting, or whatever the shell said
+        self._last: type = HermesText  # the greeting, or whatever the shell said
         self.skin = skin
 
-    def draw(self, items: Iterable[Shown], width: int, now: float) -> str:
+    def draw(self, items: Iterable[TranscriptItem], width: int, now: float) -> str:
         console = self._console(width)
         for item in items:
             if self._gap(item):
@@ -44,11 +57,11 @@ class Pen:
         return _written(console)
 
     def live(self, text: str, width: int, rows: int) -> Sequence[str]:
-        """The unfinished end of an answer, its last rows."""
+        """Return the last rows of the unfinished answer."""
         if not text.strip():
             return ()
         console = self._console(width)
-        self._prose(console, text, folded=True)
+        self._prose(console, _last_of(text, rows), folded=True)
         return _written(console).rstrip("\n").split("\n")[-rows:]
 
     def _console(self, width: int) -> Console:
@@ -66,27 +79,30 @@ class Pen:
             _environ={},
         )
 
-    def _gap(self, item: Shown) -> bool:
-        before, kind = self._last, type(item).__name__
+    def _gap(self, item: TranscriptItem) -> bool:
+        before, kind = self._last, type(item)
         self._last = kind
-        if before == kind and kind in ("Called", "Remark"):
+        if before is kind and kind in (CallSummary, NoticeLine):
             return False
-        return (before, kind) not in {("Said", "Told"), ("Called", "Remark"), ("Remark", "Called")}
+        return (before, kind) not in _WITHOUT_GAP
 
-    def _item(self, console: Console, item: Shown, now: float) -> None:
+    def _item(self, console: Console, item: TranscriptItem, now: float) -> None:
         match item:
-            case Said(text=text, note=note):
-                console.print(self._said(text, note), soft_wrap=True)
+            case PersonText(text=text, note=note):
+                console.print(self._draw_message(text, note), soft_wrap=True)
             case Prose(text=text):
                 self._prose(console, text, folded=False)
-            case Told(text=text):
-                console.print(Text(text), soft_wrap=True)
-            case Called(call=call):
-                console.print(self._called(call, console.width, now), soft_wrap=True)
-            case Remark(text=text, tone=tone):
-                console.print(Text(text, style=f"hermes.{tone}"), soft_wrap=True)
+            case HermesText(text=text):
+                draw_lines(console, text)
+            case CallSummary(call=call):
+                console.print(self._draw_call(call, console.width, now), soft_wrap=True)
+                if call.outcome is Outcome.OK and call.diff:
+                    for row in diff_rows(call.diff, DIFF_LINES, console.width):
+                        console.print(Text(row.text, style=f"hermes.{row.kind}"), soft_wrap=True)
+            case NoticeLine(text=text, tone=tone):
+                draw_lines(console, text, f"hermes.{tone}")
 
-    def _said(self, text: str, note: str) -> Text:
+    def _draw_message(self, text: str, note: str) -> Text:
         lines = text.split("\n")
         shown = lines if len(lines) <= SAID_LINES_MAX else lines[: SAID_LINES_MAX - 1]
         drawn = Text()
@@ -98,7 +114,7 @@ class Pen:
             drawn.append(f"  ({note})", style="hermes.quiet")
         return drawn
 
-    def _called(self, call: CallView, width: int, now: float) -> Text:
+    def _draw_call(self, call: CallView, width: int, now: float) -> Text:
         outcome = call.outcome
         sign = SIGNS[outcome] if outcome is not None else "·"
         tone = {"✓": "good", "✗": "bad", "⊘": "bad"}.get(sign, "warn")
@@ -111,32 +127,30 @@ class Pen:
         drawn.append(
             f"  {end}" if end else "", style="hermes.quiet" if tone == "good" else f"hermes.{tone}"
         )
+        if why := why_it_failed(call, 2 * width - 4):
+            drawn.append(f"\n  {why}", style="hermes.quiet")
         return drawn
 
     def _prose(self, console: Console, text: str, *, folded: bool) -> None:
-        """Each block by itself, so that exactly one empty line stands between two."""
+        """Draw each block by itself, so that exactly one empty line separates two."""
         drawn = []
         for block in blocks(text):
             apart = self._console(console.width)
-            self._block(apart, block, folded=folded)
+            draw(apart, block, self.skin.code, folded=folded)
             drawn.append(_trimmed(_written(apart)))
         console.file.write("\n\n".join(drawn) + "\n")
 
-    def _block(self, console: Console, block: Block, *, folded: bool) -> None:
-        match block:
-            case Block(kind="code", text=text, detail=language):
-                code = Syntax(text, language or "text", theme=self.skin.code)
-                drawn = code.highlight(text)
-                drawn.rstrip()
-                console.print(drawn, soft_wrap=not folded, no_wrap=False)
-            case Block(kind="heading", text=text, detail=marks):
-                style = "hermes.title" if len(marks) == 1 else "hermes.heading"
-                console.print(Text(text, style=style))
-            case Block(text=text):
-                width = min(console.width, PROSE_WIDTH_MAX)
-                console.print(
-                    Markdown(text, hyperlinks=False, code_theme=self.skin.code), width=width
-                )
+
+def _last_of(text: str, rows: int) -> str:
+    """Return the end of a text that fills the given rows, so that redrawing is cheap. For
+    unfinished code, return its fence and its last lines."""
+    if len(text) <= LIVE_CHARS:
+        return text
+    last = list(blocks(text))[-1]
+    if last.kind != "code":
+        return text
+    fence = "`" * (2 + max((len(run) for run in _TICKS.findall(last.text)), default=1))
+    return "\n".join((f"{fence}{last.detail}", *last.text.split("\n")[-rows - 1 :]))
 
 
 def _theme(skin: Skin) -> Theme:
@@ -149,24 +163,24 @@ def _theme(skin: Skin) -> Theme:
             "hermes.good": Style(color=skin.good or None),
             "hermes.bad": Style(color=skin.bad or None, bold=True),
             "hermes.warn": Style(color=skin.warn or None),
+            "hermes.added": Style(color=skin.good or None, bold=not skin.colours),
+            "hermes.removed": Style(color=skin.bad or None, dim=not skin.colours),
             "hermes.heading": Style(color=accent, bold=True),
             "hermes.title": Style(color=accent, bold=True, underline=True),
-            "markdown.code": Style(color=accent, bold=not accent),
-            "markdown.item.bullet": Style(color=accent, bold=True),
-            "markdown.item.number": Style(color=accent, bold=True),
-            "markdown.block_quote": dim,
-            "markdown.hr": dim,
-            "markdown.link": Style(underline=True),
-            "markdown.link_url": dim,
-            "markdown.table.border": dim,
-            "markdown.table.header": Style(bold=True),
+            "hermes.bullet": Style(color=accent, bold=True),
+            "hermes.inline.bold": Style(bold=True),
+            "hermes.inline.italic": Style(italic=True),
+            "hermes.inline.strike": Style(strike=True),
+            "hermes.inline.code": Style(color=accent, bold=not accent),
+            "hermes.inline.link": Style(underline=True),
+            "hermes.inline.url": dim,
         },
         inherit=True,
     )
 
 
 def _trimmed(text: str) -> str:
-    """Without lines at its ends that show nothing."""
+    """Return the text without blank lines at its ends."""
     lines = text.split("\n")
     full = [n for n, line in enumerate(lines) if _CODES.sub("", line).strip()]
     return "\n".join(lines[full[0] : full[-1] + 1]) if full else ""

@@ -1,4 +1,4 @@
-"""Choosing one of many by arrows and by typing: for /resume. Pure."""
+"""Choose one of many by arrows and by typing, for /resume. Pure."""
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
@@ -6,14 +6,15 @@ from dataclasses import dataclass
 from hermes.core.ids import SessionId, SessionKey
 from hermes.core.store import ConversationRow
 from hermes.tui.calls import ago, cut_right
-from hermes.views.honest import honest
+from hermes.views.plurals import counted
+from hermes.views.visible_text import visible_text
 
 SHOWN_MAX = 8
 
 
 @dataclass(kw_only=True)
 class Picker:
-    """`typed` filters by title, first words and name of the session."""
+    """A list to choose from. `typed` filters by title, first words and session name."""
 
     rows: Sequence[ConversationRow]
     here: SessionKey
@@ -32,12 +33,8 @@ class Picker:
         found = self.found(typed)
         return found[min(self.at, len(found) - 1)] if found else None
 
-    def is_latest(self, row: ConversationRow) -> bool:
-        """Of its session."""
-        return max((each.at, each.id) for each in self.rows if each.key == row.key)[1] == row.id
-
     def lines(self, typed: str, now: float, width: int) -> Sequence[tuple[bool, str]]:
-        """Which of them is the one, and what is said of each."""
+        """Return the rows: whether each is selected, and its text."""
         found = self.found(typed)
         at = min(self.at, max(len(found) - 1, 0))
         first = max(0, min(at - SHOWN_MAX // 2, len(found) - SHOWN_MAX))
@@ -47,10 +44,12 @@ class Picker:
     def _line(self, row: ConversationRow, now: float) -> str:
         place = "this one" if row.id == self.current else self.called(row.key)
         when = f"{ago(now - row.at)} ago"
-        return f"{self._title(row)}  ({honest(place)}, {row.rows} messages, {when})"
+        return (
+            f"{self._title(row)}  ({visible_text(place)}, {counted(row.rows, 'message')}, {when})"
+        )
 
     def _title(self, row: ConversationRow) -> str:
-        text = " ".join(honest(row.title or row.opening or row.id).split())
+        text = " ".join(visible_text(row.title or row.opening or row.id).split())
         return text if len(text) <= 44 else f"{text[:43]}…"
 
     def _text(self, row: ConversationRow) -> str:

@@ -1,10 +1,11 @@
-"""The window as lines that come once: for screen readers and terminals that cannot draw.
+"""The window as plain lines, for screen readers and terminals that cannot draw.
 
-Nothing is drawn anew, nothing turns, each change is said in a line of its own.
+Nothing is redrawn or animated; each change is a line of its own.
 """
 
 import asyncio
 import os
+import shutil
 import signal
 import sys
 from collections.abc import Callable, Iterable, Iterator
@@ -13,32 +14,41 @@ from typing import get_args
 
 from hermes.core.ids import CallId, ReplyId, SessionKey
 from hermes.tui.board import Board
-from hermes.tui.calls import CallView, ending, in_full, label
+from hermes.tui.calls import CallView, ending, in_full, label, why_it_failed
 from hermes.tui.farewell import farewell
-from hermes.tui.link import Draft, Link
-from hermes.tui.ports import Line, Mode, Opening, Ways, latest
+from hermes.tui.link import OutgoingDraft, SessionLink
+from hermes.tui.ports import EngineConnection, EngineConnections, Mode, WindowSettings, latest
 from hermes.tui.questions import GRACE_S
-from hermes.tui.shown import Called, Prose, Remark, Said, Shown, Told
-from hermes.tui.status import Status, parts, text_of
+from hermes.tui.status import StatusLine, parts, text_of
+from hermes.tui.transcript_items import (
+    CallSummary,
+    HermesText,
+    NoticeLine,
+    PersonText,
+    Prose,
+    TranscriptItem,
+)
+from hermes.views.cards import QUOTE, folded
+from hermes.views.command_words import is_command
 
 PROMPT = "you> "
 LEAVE = ("/exit", "/quit", "exit", "quit")
 LABEL_CHARS = 200
 LINE_BYTES_MAX = 1_000_000
 HELP = """\
-Write a line and press Enter. A backslash at the end of a line goes on in the next one.
+Write a line and press Enter. A backslash at the end of a line continues on the next line.
 /mode queue, /mode steer, /mode interrupt: what a line does while a turn runs.
 /unfold: the last call in full. /where: model, tokens, cost. /help: all commands. /exit: leave.
 Ctrl+C stops the turn, or leaves when none runs."""
 
 
 @dataclass(kw_only=True)
-class Plain:
-    opening: Opening
-    ways: Callable[[], Ways]
+class PlainWindow:
+    opening: WindowSettings
+    connections: Callable[[], EngineConnections]
     out: Callable[[str], None]
     mode: Mode = "queue"
-    link: Link = field(init=False)
+    link: SessionLink = field(init=False)
     over: asyncio.Event = field(default_factory=asyncio.Event)
     _told: set[CallId] = field(default_factory=set)
     _asked: ReplyId | None = None
@@ -48,8 +58,8 @@ class Plain:
 
     def __post_init__(self) -> None:
         self.mode = self.opening.mode
-        self.link = Link(
-            ways=self._loaded,
+        self.link = SessionLink(
+            connections=self._load,
             board=Board(clock=self.opening.clock),
             show=self._show,
             choose=self._choose,
@@ -96,7 +106,7 @@ class Plain:
         if text.strip() in LEAVE:
             self.over.set()
         elif question is not None and late and (said := question.says(text.strip().lower())):
-            self.link.say(Draft(text=said))
+            self.link.say(OutgoingDraft(text=said))
         elif word == "/keys":
             self.out(f"{HELP}\n{PROMPT}")
         elif word == "/mode":
@@ -107,18 +117,17 @@ class Plain:
         elif word == "/where":
             self.out(f"{text_of(parts(self._status()))}\n{PROMPT}")
         else:
-            command = any(word.lower() == each.name for each in self.link.commands)
             self._own.append(text.strip())
-            self.link.say(Draft(text=text, mode=None if command else self.mode))
+            self.link.say(OutgoingDraft(text=text, mode=None if is_command(text) else self.mode))
 
     def _choose_mode(self, name: str) -> None:
         found = next((mode for mode in get_args(Mode) if mode == name.strip()), None)
         self.mode = found or self.mode
         self.out(f"While a turn runs, a line does this: {self.mode}.\n{PROMPT}")
 
-    def _status(self) -> Status:
+    def _status(self) -> StatusLine:
         scene, opening, link = self.link.board.scene, self.opening, self.link
-        return Status(
+        return StatusLine(
             session=scene.title or (opening.called(link.key) if link.key else opening.session),
             model=scene.model or opening.model,
             filled=scene.filled,
@@ -132,21 +141,19 @@ class Plain:
         )
 
     def _interrupt(self) -> None:
-        turn = self.link.board.turn
-        if turn is None:
-            self.over.set()
-        else:
+        if self.link.stop():
             self.out("\nStopping the turn.\n")
-            self.link.say(Draft(text=f"/stop {turn}"))
+        else:
+            self.over.set()
 
-    async def _loaded(self) -> Ways:
-        return await asyncio.to_thread(self.ways)
+    async def _load(self) -> EngineConnections:
+        return await asyncio.to_thread(self.connections)
 
-    async def _choose(self, line: Line) -> SessionKey:
+    async def _choose(self, line: EngineConnection) -> SessionKey:
         return await latest(self.opening, line)
 
-    async def _show(self, items: Iterable[Shown]) -> None:
-        said = [text for item in items for text in self._said(item)]
+    async def _show(self, items: Iterable[TranscriptItem]) -> None:
+        said = [text for item in items for text in self._lines_of(item)]
         said += self._news()
         rests = self._was_busy and not self.link.board.busy
         self._was_busy = self.link.board.busy
@@ -154,20 +161,20 @@ class Plain:
             prompt = "" if self.link.board.busy else PROMPT
             self.out("".join(f"{text}\n" for text in ("", *said)) + prompt)
 
-    def _said(self, item: Shown) -> Iterator[str]:
+    def _lines_of(self, item: TranscriptItem) -> Iterator[str]:
         match item:
-            case Said(text=text, note=note):
+            case PersonText(text=text, note=note):
                 if text in self._own:
                     self._own.remove(text)
                 else:
                     yield f"You{f' ({note})' if note else ''}: {text}"
             case Prose(text=text):
                 yield f"Hermes: {text}"
-            case Told(text=text) | Remark(text=text):
+            case HermesText(text=text) | NoticeLine(text=text):
                 yield text
-            case Called(call=call):
+            case CallSummary(call=call):
                 outcome = call.outcome.value if call.outcome is not None else "no result"
-                yield f"Call ended, {outcome}: {self._named(call)}"
+                yield f"Call ended, {outcome}: {self._describe(call)}"
 
     def _news(self) -> Iterator[str]:
         board = self.link.board
@@ -180,15 +187,24 @@ class Plain:
             self._asked = None
         elif question.reply != self._asked:
             self._asked = question.reply
-            keys = ", ".join(f"{key} for {said}" for key, said, _ in question.answers)
-            yield f"{question.text}\nType {keys}." if keys else question.text
+            keys = ", ".join(f"{key} for “{said}”" for key, said, _ in question.answers)
+            lines = folded(question.text, shutil.get_terminal_size().columns)
+            text = "\n".join(_quoted(line) for line in lines)
+            yield f"{text}\nType {keys}." if keys else text
 
-    def _named(self, call: CallView) -> str:
+    def _describe(self, call: CallView) -> str:
         end = ending(call, self.opening.clock()).replace("  ", ", ")
-        return f"{label(call, LABEL_CHARS)}{f', {end}' if end else ''}"
+        why = why_it_failed(call, 2 * LABEL_CHARS)
+        return f"{label(call, LABEL_CHARS)}{f', {end}' if end else ''}{f': {why}' if why else ''}"
 
 
-async def run_plain(opening: Opening, ways: Callable[[], Ways]) -> None:
+def _quoted(line: str) -> str:
+    """Mark a quoted line with `>`, which screen readers know, instead of the card's bar."""
+    sign = QUOTE.rstrip()
+    return f">{line.removeprefix(sign)}" if line.startswith(sign) else line
+
+
+async def run_plain(opening: WindowSettings, connections: Callable[[], EngineConnections]) -> None:
     loop, stream = asyncio.get_running_loop(), asyncio.StreamReader(limit=LINE_BYTES_MAX)
     fd = sys.stdin.fileno()
 
@@ -206,6 +222,6 @@ async def run_plain(opening: Opening, ways: Callable[[], Ways]) -> None:
 
     loop.add_reader(fd, heard)
     try:
-        await Plain(opening=opening, ways=ways, out=out).run(stream)
+        await PlainWindow(opening=opening, connections=connections, out=out).run(stream)
     finally:
         loop.remove_reader(fd)

@@ -1,4 +1,4 @@
-"""What the window asks of those who open it: a way to the engine, and what it must know at once."""
+"""What the window needs from its caller: connections to the engine, and its settings."""
 
 from collections.abc import Awaitable, Callable, Iterable, Sequence
 from contextlib import AbstractAsyncContextManager
@@ -9,9 +9,9 @@ from typing import Literal, Protocol
 from hermes.core.ids import SessionKey
 from hermes.core.messages import Inbound, Reply
 from hermes.core.signals import Signal
-from hermes.core.store import Accepted, ConversationRow, MediaShelf
-from hermes.tui.shown import Shown
+from hermes.core.store import Accepted, ConversationRow, MediaStore
 from hermes.tui.skins import Skin
+from hermes.tui.transcript_items import TranscriptItem
 from hermes.views.insights import Cost
 from hermes.views.scene import Offered, Scene
 
@@ -20,10 +20,10 @@ LOOKED_AT = 50
 Mode = Literal["queue", "steer", "interrupt"]  # what a message does to a turn that runs
 
 
-class Line(Protocol):
-    """A way into an engine. Everything raises ChannelDown when that is gone."""
+class EngineConnection(Protocol):
+    """A connection to an engine. Every method raises ChannelDown when it is lost."""
 
-    media: MediaShelf
+    media: MediaStore
 
     async def say(self, inbound: Inbound) -> Accepted: ...
 
@@ -45,33 +45,33 @@ class Line(Protocol):
 
 
 class Drawer(Protocol):
-    """Draws what goes onto the screen for good. Loaded when there is something to draw."""
+    """Draws what stays on the screen. It is loaded when there is something to draw."""
 
     skin: Skin
 
-    def draw(self, items: Iterable[Shown], width: int, now: float) -> str: ...
+    def draw(self, items: Iterable[TranscriptItem], width: int, now: float) -> str: ...
 
     def live(self, text: str, width: int, rows: int) -> Sequence[str]: ...
 
 
-Attach = Callable[[], Awaitable[Line | None]]
+Attach = Callable[[], Awaitable[EngineConnection | None]]
 
 
 @dataclass(frozen=True, kw_only=True)
-class Ways:
-    """How the engine is reached: `beside` gives a gateway that runs, `inside` opens an engine of
-    our own. `message` makes what a person says in a session into a message."""
+class EngineConnections:
+    """How to reach the engine: `attach` connects to a running gateway, `open_engine` opens an
+    engine in this process. `message` makes a message from a person's text."""
 
-    beside: Attach
-    inside: Callable[[], AbstractAsyncContextManager[Attach]]
+    attach: Attach
+    open_engine: Callable[[], AbstractAsyncContextManager[Attach]]
     message: Callable[[SessionKey, str], Inbound]
     price: Cost
     window: Callable[[str], int]  # tokens that a model can read; "": the one of the settings
 
 
 @dataclass(frozen=True, kw_only=True)
-class Opening:
-    """Which session is opened, and how it is to be shown."""
+class WindowSettings:
+    """Which session is opened, and how it is shown."""
 
     home: Path
     cwd: Path
@@ -88,8 +88,8 @@ class Opening:
     keep_skin: Callable[[str], None]
 
 
-async def latest(opening: Opening, line: Line) -> SessionKey:
-    """The session that is to be opened; without a name, the one of a terminal used last."""
+async def latest(opening: WindowSettings, line: EngineConnection) -> SessionKey:
+    """Return the session to open: the named one, else the terminal session used last."""
     if opening.session:
         return opening.lane(opening.session)
     rows = await line.conversations(None, limit=LOOKED_AT)

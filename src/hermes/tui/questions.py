@@ -7,14 +7,21 @@ from msgspec import Struct
 from hermes.core.events import QuestionAsked
 from hermes.core.ids import CallId, ReplyId
 from hermes.core.messages import Reply
-from hermes.views.honest import straight
+from hermes.views.visible_text import visible_lines
 
 GRACE_S = 0.6  # a key that was on its way when the question came up is no answer to it
-_KEYS = {"approve": "y", "yes": "y", "deny": "n", "no": "n", "always": "a"}
+_KEYS = {
+    "approve": "y",
+    "yes": "y",
+    "yes, for this session": "s",
+    "always": "a",
+    "deny": "n",
+    "no": "n",
+}
 
 
-class Question(Struct, frozen=True, kw_only=True):
-    """What waits for a person. `answers`: the key, its label, and what pressing it says."""
+class QuestionCard(Struct, frozen=True, kw_only=True):
+    """An open question. `answers` are the key, its label, and the text that pressing it sends."""
 
     reply: ReplyId
     call: CallId
@@ -25,25 +32,25 @@ class Question(Struct, frozen=True, kw_only=True):
         return next((said for each, _, said in self.answers if each == key), "")
 
 
-def asked(event: QuestionAsked) -> Question:
+def question_card(event: QuestionAsked) -> QuestionCard:
     question = event.question
-    return Question(
+    return QuestionCard(
         reply=question.id,
         call=event.call,
-        text=straight(question.text),
+        text=visible_lines(question.text),
         answers=tuple(answers(question)),
     )
 
 
 def answers(question: Reply) -> Sequence[tuple[str, str, str]]:
-    """A letter where the label is one of the usual words, else its number."""
+    """Return the keys of a question: a letter where the label is a usual word, else its number."""
     found: dict[str, tuple[str, str, str]] = {}
     for number, (said, words) in enumerate(question.buttons, 1):
         key = _KEYS.get(said.lower(), "")
         key = key if key and key not in found else str(number)
-        found[key] = (key, straight(said), words)
+        found[key] = (key, visible_lines(said), words)
     return list(found.values())
 
 
-def keys(question: Question) -> Mapping[str, str]:
+def keys(question: QuestionCard) -> Mapping[str, str]:
     return {key: said for key, said, _ in question.answers}

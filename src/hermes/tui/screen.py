@@ -1,4 +1,4 @@
-"""The lower part of the window, drawn anew as things change: from facts to styled text. Pure."""
+"""Lay out the lower part of the window, which is redrawn on each change. Pure."""
 
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
@@ -9,20 +9,29 @@ from hermes.tui.board import Board
 from hermes.tui.calls import OPEN_LINES, TAIL_LINES, CallView, cut_right, label, last_lines, lasting
 from hermes.tui.calls import unfolded as unfolded_lines
 from hermes.tui.picker import Picker
-from hermes.tui.questions import Question
-from hermes.tui.shown import MARK
-from hermes.tui.status import GAP, Status, fitted
+from hermes.tui.questions import QuestionCard
+from hermes.tui.status import GAP, StatusLine, fitted
+from hermes.tui.transcript_items import MARK
+from hermes.views.cards import QUOTE, folded
 
 FRAMES = "⠋⠙⠹⠸⠼⠴⠦⠧⠇⠏"
 QUEUED_SHOWN = 3
 CARD_ROWS = 4  # of a question, besides its text
 ABOVE = "(read it above: it is too long for here)"
 Row = StyleAndTextTuples
+_KINDS = {
+    "head": "bold",
+    "about": "",
+    "quiet": "class:quiet",
+    "added": "class:added",
+    "removed": "class:removed",
+}
+_CHANGES = {f"{QUOTE}+": "class:added", f"{QUOTE}-": "class:removed"}
 
 
 @dataclass(frozen=True, kw_only=True)
 class Look:
-    """All that the lower part shows."""
+    """Everything that the lower part shows."""
 
     board: Board
     now: float
@@ -42,7 +51,7 @@ class Look:
 
 
 def upper(look: Look) -> StyleAndTextTuples:
-    """What is under way, above the line that is written."""
+    """Return what is above the input line: the turn in progress."""
     rows = [*_under_way(look), *_queued(look)]
     if look.unfolded is not None:
         rows += _unfolded(look, look.unfolded)
@@ -83,7 +92,10 @@ def _call(look: Look, call: CallView, spin: str) -> Iterable[Row]:
 def _thinking(look: Look, spin: str) -> Row:
     board = look.board
     if board.marked:
-        return [("class:warn", "‖ "), ("", "interrupted; it goes on by itself, or with a message")]
+        return [
+            ("class:warn", "‖ "),
+            ("", "interrupted; it resumes automatically, or when you write"),
+        ]
     word = board.work or ("writing" if board.live.strip() else "thinking")
     took = lasting(look.now - board.began_at)
     thought = " ".join(board.thinking.split())[-(look.width - len(word) - 16) :]
@@ -107,19 +119,19 @@ def _queued(look: Look) -> Iterable[Row]:
 def _unfolded(look: Look, call: CallView) -> Iterable[Row]:
     lines = unfolded_lines(call, look.now, max(look.height - 8, 4), look.width)
     yield [("class:quiet", "─" * look.width)]
-    for n, line in enumerate(lines):
-        yield [("bold" if n == 0 else "class:quiet" if line.startswith("  ") else "", line)]
+    for row in lines:
+        yield [(_KINDS[row.kind], row.text)]
     yield [("class:quiet", "^O folds it, Alt+↑ and Alt+↓ show others")]
 
 
-def _question(look: Look, question: Question) -> Iterable[Row]:
+def _question(look: Look, question: QuestionCard) -> Iterable[Row]:
     yield [("class:warn", "─" * look.width)]
     card = card_lines(question, look.width)
     if look.above:
         yield [("bold", card[0]), ("class:quiet", f"  {ABOVE}")]
     else:
         for n, line in enumerate(card):
-            yield [("bold" if n == 0 else "", line)]
+            yield [("bold" if n == 0 else _card_style(line), line)]
         yield []
     keys: Row = []
     for key, said, _ in question.answers:
@@ -132,10 +144,14 @@ def _question(look: Look, question: Question) -> Iterable[Row]:
         yield [*keys, ("class:quiet", "Esc to write instead")]
 
 
-def card_lines(question: Question, width: int) -> Sequence[str]:
-    """The whole of it: nobody decides by a part that happened to fit."""
-    lines = question.text.splitlines() or [""]
-    return [part for line in lines for part in _wrapped(line, width)]
+def card_lines(question: QuestionCard, width: int) -> Sequence[str]:
+    """Return the question in full: a person must not decide by a part that happened to fit."""
+    return folded(question.text, width) or [""]
+
+
+def _card_style(line: str) -> str:
+    """Return the style of a line of the card. A diff stands behind a bar, and has its colours."""
+    return _CHANGES.get(line[: len(QUOTE) + 1], "")
 
 
 def _picker(look: Look, picker: Picker) -> Iterable[Row]:
@@ -149,8 +165,8 @@ def _picker(look: Look, picker: Picker) -> Iterable[Row]:
     yield [("class:quiet", "↑ ↓ choose, Enter opens, Esc leaves it")]
 
 
-def bar(status: Status, width: int) -> StyleAndTextTuples:
-    """The status line, as wide as the window."""
+def bar(status: StatusLine, width: int) -> StyleAndTextTuples:
+    """Return the status line, as wide as the window."""
     row: StyleAndTextTuples = [("", " ")]
     used = 1
     for n, part in enumerate(fitted(status, width)):
@@ -167,13 +183,6 @@ def prompt(board: Board, mode: str, *, picking: bool, asking: bool) -> StyleAndT
     if board.busy:
         return [("class:warn", f"{mode} "), ("class:you", f"{MARK} ")]
     return [("class:you", f"{MARK} ")]
-
-
-def _wrapped(line: str, width: int) -> Iterable[str]:
-    if not line:
-        yield ""
-    for start in range(0, len(line), max(width, 1)):
-        yield line[start : start + width]
 
 
 def _joined(rows: Sequence[Row]) -> StyleAndTextTuples:

@@ -1,4 +1,4 @@
-"""How the window looks: a few named colours a skin. They degrade with what the terminal can."""
+"""Colours of the window: a few names per skin, reduced to what the terminal supports."""
 
 from collections.abc import Mapping
 from typing import NamedTuple
@@ -66,7 +66,8 @@ AUTO = "auto"
 
 
 def chosen(name: str, environ: Mapping[str, str]) -> Skin:
-    """By its name; for "" and "auto" by what the terminal says of its background."""
+    """Return the skin of this name; for "" and "auto", the one that fits the terminal's
+    background."""
     if environ.get("NO_COLOR"):
         return MONO
     if name in SKINS:
@@ -75,13 +76,14 @@ def chosen(name: str, environ: Mapping[str, str]) -> Skin:
 
 
 def is_light(colorfgbg: str) -> bool:
-    """COLORFGBG is “foreground;background”, in numbers of the sixteen colours."""
+    """Return True for a light background. COLORFGBG is “foreground;background”, in the sixteen
+    colours."""
     background = colorfgbg.rpartition(";")[2]
     return background.isdecimal() and int(background) in (7, 15)
 
 
 def styles(skin: Skin) -> Mapping[str, str]:
-    """Class by class, in the words that both libraries understand: bold, colours."""
+    """Return the style of each class, in the syntax that both libraries share."""
     return {
         "you": f"{skin.you} bold".strip(),
         "accent": f"{skin.accent} bold".strip(),

@@ -1,4 +1,4 @@
-"""The line below everything: what a person wants to see at a glance, as far as it fits. Pure."""
+"""The status line: the most important facts, as many as fit. Pure."""
 
 from collections.abc import Sequence
 from typing import NamedTuple
@@ -12,7 +12,7 @@ from hermes.views.insights import Cost
 GAP = " · "
 
 
-class Status(Struct, frozen=True, kw_only=True):
+class StatusLine(Struct, frozen=True, kw_only=True):
     session: str
     model: str = ""
     filled: int = 0
@@ -31,7 +31,7 @@ class Part(NamedTuple):
     rank: int = 0  # what is least important goes first when there is no room
 
 
-def parts(status: Status) -> Sequence[Part]:
+def parts(status: StatusLine) -> Sequence[Part]:
     asks = f"{status.asking} approval{'s' if status.asking > 1 else ''} waiting (/approve)"
     found = (
         Part(status.session, "class:bar.name", 90),
@@ -47,8 +47,8 @@ def parts(status: Status) -> Sequence[Part]:
     return [part for part in found if part.text]
 
 
-def fitted(status: Status, width: int) -> Sequence[Part]:
-    """In their order; the least important are left out until the rest fits."""
+def fitted(status: StatusLine, width: int) -> Sequence[Part]:
+    """Return the parts in order, without the least important ones until the rest fits."""
     kept = list(parts(status))
     while len(kept) > 1 and _length(kept) > width:
         least = min(kept, key=lambda part: part.rank)
@@ -65,7 +65,7 @@ def text_of(found: Sequence[Part]) -> str:
 
 
 def cost_of(spent: Sequence[UsageSum], price: Cost) -> str:
-    """What is known of it, with a + where that is not all; nothing where it costs nothing."""
+    """Return the known cost, with a + when some is unknown; empty when it costs nothing."""
     costs = [price(each.model, each.usage, each.calls) for each in spent]
     known = [cost for cost in costs if cost is not None]
     more = "+" if len(known) < len(costs) else ""
@@ -73,7 +73,7 @@ def cost_of(spent: Sequence[UsageSum], price: Cost) -> str:
 
 
 def _shorter(part: Part) -> Part | None:
-    """A model's name may lose who serves it before it goes altogether."""
+    """Return a shorter form of a part: a model's name loses its provider before it is left out."""
     bare = part.text.rpartition("/")[2].rpartition(":")[2]
     return part._replace(text=bare) if part.rank == 60 and bare != part.text else None
 

@@ -1,4 +1,4 @@
-"""The calls of a session as they come, the messages that wait, and what has been shown before."""
+"""The calls of a session, its waiting messages, and the replies that were shown before."""
 
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
@@ -9,16 +9,17 @@ from hermes.core import events as e
 from hermes.core.ids import CallId
 from hermes.core.messages import Call, Inbound, Outcome, Reply
 from hermes.core.session import ref
-from hermes.tui.calls import CALLS_KEPT, CallView, seen, tail
-from hermes.tui.shown import Prose, Said, Shown, Told
-from hermes.views.honest import straight
+from hermes.tui.calls import CALLS_KEPT, CallView, call_view, tail
+from hermes.tui.transcript_items import HermesText, PersonText, Prose, TranscriptItem
+from hermes.views.quoting import unfenced
+from hermes.views.visible_text import visible_lines
 
 REPLIES_KEPT = 500
 
 
 @dataclass
-class Calls:
-    """Some of the latest can be unfolded."""
+class CallViews:
+    """The latest calls, kept so that they can be unfolded."""
 
     views: dict[CallId, CallView] = field(default_factory=dict)
 
@@ -31,13 +32,13 @@ class Calls:
         return [call for call in self.views.values() if call.outcome is not None]
 
     def intend(self, calls: Iterable[Call]) -> None:
-        self.views |= {call.id: seen(call) for call in calls}
+        self.views |= {call.id: call_view(call) for call in calls}
         over = [call.id for call in self.finished]
         for id_ in over[: max(0, len(self.views) - CALLS_KEPT)]:
             del self.views[id_]
 
     def start(self, id_: CallId, at: float) -> None:
-        """Begun again after a crash, it has been running since it first began."""
+        """Note that a call began. A call restarted after a crash keeps its first start time."""
         call = self.views.get(id_)
         if call is not None and call.started_at is None:
             self.views[id_] = replace(call, started_at=at)
@@ -48,17 +49,25 @@ class Calls:
             self.views[id_] = replace(call, output=tail(call.output, text))
 
     def end(
-        self, id_: CallId, outcome: Outcome, text: str, at: float | None = None
+        self,
+        id_: CallId,
+        outcome: Outcome,
+        text: str,
+        at: float | None = None,
+        *,
+        diff: str = "",
     ) -> CallView | None:
         call = self.views.get(id_)
         if call is None:
             return None
-        ended = replace(call, outcome=outcome, ended_at=at, output=tail("", text))
+        made = visible_lines(diff) or call.diff
+        output = tail("", unfenced(text))
+        ended = replace(call, outcome=outcome, ended_at=at, output=output, diff=made)
         self.views[id_] = ended
         return ended
 
     def stop(self, at: float) -> Iterator[CallView]:
-        """The turn was stopped, and these with it."""
+        """Mark the running calls as stopped with their turn."""
         for call in self.running:
             stopped = replace(call, outcome=Outcome.STOPPED, ended_at=at)
             self.views[call.id] = stopped
@@ -67,30 +76,35 @@ class Calls:
 
 @dataclass
 class Queue:
-    """Messages that no turn has taken in yet."""
+    """Messages that no turn has taken yet."""
 
     waiting: dict[str, Inbound] = field(default_factory=dict)
+    sent: set[str] = field(default_factory=set)  # from here; the journal has not told what became
 
     @property
     def texts(self) -> Sequence[str]:
         return [inbound.text for inbound in self.waiting.values() if inbound.text]
 
-    def take(self, event: e.Event) -> Iterator[Said]:
-        """Who speaks by this event."""
+    def take(self, event: e.Event) -> Iterator[PersonText]:
+        """Take an event. Yield the messages that it moves into the conversation."""
         match event:
             case e.MessageReceived(inbound=inbound):
                 self.waiting[ref(inbound)] = inbound
             case e.TurnStarted(messages=messages) | e.TurnResumed(messages=messages):
+                self.sent.difference_update(messages)
                 known = [message for message in messages if message in self.waiting]
-                yield from [said(self.waiting.pop(message)) for message in known]
+                yield from [person_text(self.waiting.pop(message)) for message in known]
             case e.CommandRun(message=message):
+                self.sent.discard(message)
                 ordered = self.waiting.pop(message, None)
                 if ordered is not None and not ordered.text.startswith(_TELL_THEMSELVES):
-                    yield said(ordered)
+                    yield person_text(ordered)
             case e.TurnSteered(message=message, text=text):
+                self.sent.discard(message)
                 self.waiting.pop(message, None)
-                yield Said(straight(text), "steered")
+                yield PersonText(visible_lines(text), "steered")
             case e.MessageDropped(message=message) | e.MessageRelayed(message=message):
+                self.sent.discard(message)
                 self.waiting.pop(message, None)
             case _:
                 pass
@@ -101,7 +115,7 @@ _TELL_THEMSELVES = ("/approve", "/deny", "/steer", "/stop")  # by what they brin
 
 @dataclass
 class Once:
-    """Each reply is shown once: by its event, by delivery, or as the text of an answer."""
+    """Show each reply once, whether it comes by its event, by delivery, or as an answer's text."""
 
     names: dict[str, None] = field(default_factory=dict)
 
@@ -110,19 +124,21 @@ class Once:
         while len(self.names) > REPLIES_KEPT:
             del self.names[next(iter(self.names))]
 
-    def show(self, reply: Reply) -> Iterator[Shown]:
-        text = straight(reply.text).strip()
+    def show(self, reply: Reply) -> Iterator[TranscriptItem]:
+        text = visible_lines(reply.text).strip("\n")
         if reply.id in self.names:
             return
-        known = text in self.names and reply.kind == "answer"
+        known = text.strip() in self.names and reply.kind == "answer"
         self.mark(reply.id)
-        if text and not known:
-            yield Prose(text) if reply.kind == "answer" else Told(text)
+        if text.strip() and not known:
+            yield Prose(text) if reply.kind == "answer" else HermesText(text)
 
 
-def said(inbound: Inbound) -> Said:
-    """As its person wrote it, with what came along."""
+def person_text(inbound: Inbound) -> PersonText:
+    """Return a message for display, with the names of its files."""
     files = [f"[{media.name or media.media_type}]" for media in inbound.media]
-    text = " ".join([straight(inbound.text), *files]).strip()
+    text = " ".join([visible_lines(inbound.text), *files]).strip()
     note = "" if inbound.sender.id == "owner" else inbound.sender.name or inbound.sender.id
-    return Said(text, straight(note or ("" if inbound.origin == "person" else inbound.origin)))
+    return PersonText(
+        text, visible_lines(note or ("" if inbound.origin == "person" else inbound.origin))
+    )

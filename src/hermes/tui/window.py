@@ -1,7 +1,7 @@
 """The window in a terminal.
 
-Finished things go into the scrollback; what is under way, the line that is written and the status
-stand below it and are drawn anew.
+Finished items go into the scrollback; the turn in progress, the input line and the status are drawn
+below it and redrawn on each change.
 """
 
 import asyncio
@@ -12,6 +12,7 @@ from prompt_toolkit.application import Application
 from prompt_toolkit.buffer import Buffer
 from prompt_toolkit.filters import Condition
 from prompt_toolkit.formatted_text import StyleAndTextTuples
+from prompt_toolkit.input.typeahead import store_typeahead
 from prompt_toolkit.layout import (
     BufferControl,
     Dimension,
@@ -24,29 +25,31 @@ from prompt_toolkit.layout import (
 )
 from prompt_toolkit.layout.menus import CompletionsMenu
 from prompt_toolkit.output import ColorDepth
-from prompt_toolkit.styles import DynamicStyle, Style
-from prompt_toolkit.widgets import SearchToolbar
+from prompt_toolkit.styles import DynamicStyle
 
 from hermes.core.ids import ReplyId
 from hermes.tui import screen
 from hermes.tui.board import Board
 from hermes.tui.colours import Depth, depth_of
-from hermes.tui.complete import Words, word_at
-from hermes.tui.desk import Desk
+from hermes.tui.complete import InputCompleter, word_at
+from hermes.tui.controller import WindowController
 from hermes.tui.farewell import farewell
 from hermes.tui.history import NAME as HISTORY
-from hermes.tui.history import Kept
-from hermes.tui.keys import bindings
-from hermes.tui.link import Link
-from hermes.tui.orders import Orders
-from hermes.tui.ports import Drawer, Opening, Ways, latest
-from hermes.tui.shown import Shown, Told
+from hermes.tui.history import InputHistory
+from hermes.tui.keys import bindings, hurry
+from hermes.tui.link import SessionLink
+from hermes.tui.marks import MarkProcessor
+from hermes.tui.ports import Drawer, EngineConnections, WindowSettings, latest
+from hermes.tui.searching import search_toolbar
 from hermes.tui.skins import Skin, chosen
-from hermes.tui.status import Status
+from hermes.tui.status import StatusLine
+from hermes.tui.style import style_of
+from hermes.tui.transcript_items import HermesText, TranscriptItem
+from hermes.tui.typeahead import typed_ahead
+from hermes.tui.window_commands import WindowCommands
 
 TICK_S = 0.125
 MENU_ROWS, INPUT_ROWS = 8, 10
-ESCAPE_S = 0.1  # how long a lone Escape waits for what may follow it
 _DEPTHS: Mapping[Depth, ColorDepth] = {
     1: ColorDepth.DEPTH_1_BIT,
     4: ColorDepth.DEPTH_4_BIT,
@@ -56,20 +59,20 @@ _DEPTHS: Mapping[Depth, ColorDepth] = {
 
 
 class _Quiet(Application[None]):
-    """A terminal that does not tell where its cursor is will do; nobody has to hear of it."""
+    """An application that stays silent when the terminal cannot report its cursor position."""
 
     def cpr_not_supported_callback(self) -> None:
         pass
 
 
 class Face:
-    """One window on one session at a time."""
+    """One window, showing one session at a time."""
 
     def __init__(
         self,
-        opening: Opening,
+        opening: WindowSettings,
         environ: Mapping[str, str],
-        ways: Callable[[], Ways],
+        connections: Callable[[], EngineConnections],
         pen: Callable[[Skin, Depth], Drawer],
     ) -> None:
         self._opening = opening
@@ -78,27 +81,27 @@ class Face:
         self._skin = chosen(opening.skin, environ)
         self._style = style_of(self._skin)
         self._load_pen = pen
-        self._load_ways = ways
+        self._load_connections = connections
         self._pen: Drawer | None = None
         self._loaded, self._painted = asyncio.Event(), asyncio.Event()
         self._printing = asyncio.Lock()
         self._above: ReplyId | None = None
         self._beside: set[asyncio.Task[None]] = set()
-        self.link = Link(
-            ways=self._ways,
+        self.link = SessionLink(
+            connections=self._connections,
             board=Board(clock=opening.clock),
             show=self._show,
             choose=lambda line: latest(opening, line),
             interrupts=opening.mode == "interrupt",
         )
-        history = Kept(opening.home / HISTORY)
+        history = InputHistory(opening.home / HISTORY)
         self.buffer = Buffer(
             multiline=True,
             history=history,
-            completer=Words(lambda: self.link.commands, opening.cwd),
+            completer=InputCompleter(lambda: self.link.commands, opening.cwd),
             complete_while_typing=Condition(self._completes),
         )
-        self.orders = Orders(
+        self.orders = WindowCommands(
             opening=opening,
             link=self.link,
             tell=self._show,
@@ -107,7 +110,7 @@ class Face:
             wear=self._wear,
             mode=opening.mode,
         )
-        self.desk = Desk(
+        self.desk = WindowController(
             opening=opening,
             environ=environ,
             link=self.link,
@@ -120,14 +123,16 @@ class Face:
         self.app = self._application()
 
     async def run(self) -> None:
-        """Until somebody leaves. Raises what makes going on pointless."""
+        """Run until the person leaves. Raise errors that end the session."""
         for text in self._opening.greeting:
             sys.stdout.write(f"{dimmed(text)}\n")
         linking = asyncio.create_task(self.link.run())
         linking.add_done_callback(self._broke)
         ticking = asyncio.create_task(self._tick())
         try:
-            await self.app.run_async()
+            with self.app.input.raw_mode():
+                store_typeahead(self.app.input, typed_ahead(self.app.input))
+                await self.app.run_async()
             for text in farewell(self.link, self._opening):
                 sys.stdout.write(f"{dimmed(text)}\n")
             sys.stdout.flush()
@@ -137,8 +142,13 @@ class Face:
             await asyncio.gather(ticking, linking, *self._beside, return_exceptions=True)
 
     def _application(self) -> "Application[None]":
-        search = SearchToolbar()
-        control = BufferControl(self.buffer, search_buffer_control=search.control)
+        search = search_toolbar(self.buffer)
+        control = BufferControl(
+            self.buffer,
+            input_processors=[MarkProcessor(self.desk.pasting.pastes.label)],
+            search_buffer_control=search.control,
+            preview_search=True,
+        )
         line = Window(
             control,
             height=self._input_height,
@@ -160,7 +170,7 @@ class Face:
             mouse_support=False,
             after_render=lambda _app: self._painted.set(),
         )
-        app.ttimeoutlen = ESCAPE_S
+        hurry(app, self.desk)
         return app
 
     def _look(self) -> screen.Look:
@@ -191,7 +201,7 @@ class Face:
     def _bar(self) -> StyleAndTextTuples:
         board, link, opening = self.link.board, self.link, self._opening
         scene = board.scene
-        status = Status(
+        status = StatusLine(
             session=scene.title or (opening.called(link.key) if link.key else opening.session),
             model=scene.model or opening.model,
             filled=scene.filled,
@@ -223,15 +233,16 @@ class Face:
     def _completes(self) -> bool:
         return word_at(self.buffer.document.text_before_cursor) is not None
 
-    async def _ways(self) -> Ways:
-        """The first paint comes first; what is heavy is loaded beside it."""
+    async def _connections(self) -> EngineConnections:
+        """Return the connections. They are loaded after the first paint, so that the window appears
+        at once."""
         await self._painted.wait()
-        ways = await asyncio.to_thread(self._load_ways)
+        connections = await asyncio.to_thread(self._load_connections)
         self._pen = await asyncio.to_thread(self._load_pen, self._skin, self._depth)
         self._loaded.set()
-        return ways
+        return connections
 
-    async def _show(self, items: Iterable[Shown]) -> None:
+    async def _show(self, items: Iterable[TranscriptItem]) -> None:
         batch = list(items)
         if batch:
             await self._loaded.wait()
@@ -243,17 +254,18 @@ class Face:
         self._changed()
 
     async def _card(self) -> None:
-        """A question that has no room below goes into the scrollback, whole, before its keys."""
+        """Print a question that does not fit below into the scrollback, in full, before its
+        keys."""
         question, look = self.link.board.question, self._look()
         if question is None or question.reply == self._above:
             return
         if len(screen.card_lines(question, look.width)) + screen.CARD_ROWS > look.height:
             self._above = question.reply
-            await self._show([Told(question.text)])
+            await self._show([HermesText(question.text)])
 
-    def _print(self, batch: Sequence[Shown]) -> None:
-        """Above the lower part, which is drawn again below it. The terminal stays as it is: what
-        is typed meanwhile is neither echoed nor read in another way."""
+    def _print(self, batch: Sequence[TranscriptItem]) -> None:
+        """Print above the lower part, which is redrawn below it. The terminal mode stays, so that
+        keys typed meanwhile are neither echoed nor misread."""
         assert self._pen is not None, "it is loaded"
         width = self.app.output.get_size().columns
         text = self._pen.draw(batch, width, self._opening.clock())
@@ -272,7 +284,8 @@ class Face:
         board, desk = self.link.board, self.desk
         if board.question is None:
             desk.typing = False
-        if not board.busy and desk.hint and not desk.is_leaving():
+        waits = board.busy or self.link.stops_next
+        if not waits and desk.hint and not desk.is_leaving():
             desk.hint = ""
         if not board.calls.running:
             desk.open_calls = False
@@ -300,7 +313,7 @@ class Face:
         task.add_done_callback(self._beside.discard)
 
     async def _tick(self) -> None:
-        """What turns and counts is drawn while something is under way, and only then."""
+        """Redraw spinners and counters while something is in progress."""
         while True:
             await asyncio.sleep(TICK_S)
             if self.link.board.busy or self.link.unsent or self.desk.hint:
@@ -309,30 +322,3 @@ class Face:
 
 def dimmed(text: str) -> str:
     return f"\x1b[2m{text}\x1b[0m"
-
-
-def style_of(skin: Skin) -> Style:
-    quiet = skin.quiet if skin.quiet else "ansibrightblack" if skin.colours else ""
-    bar = f"bg:{skin.bar} {skin.bar_text}" if skin.bar else "reverse"
-    menu = f"bg:{skin.bar} {skin.bar_text}" if skin.bar else ""
-    return Style.from_dict(
-        {
-            "you": f"{skin.you} bold".strip(),
-            "accent": f"{skin.accent} bold".strip(),
-            "quiet": quiet,
-            "warn": f"{skin.warn} bold".strip(),
-            "key": "reverse bold",
-            "chosen": f"{skin.accent} bold".strip() if skin.colours else "bold reverse",
-            "bar": bar,
-            "bar.quiet": "",
-            "bar.name": "bold",
-            "bar.warn": "bold",
-            "completion-menu": menu,
-            "completion-menu.completion": menu,
-            "completion-menu.completion.current": "reverse bold",
-            "completion-menu.meta.completion": menu,
-            "completion-menu.meta.completion.current": "reverse",
-            "scrollbar.background": menu,
-            "scrollbar.button": "reverse",
-        }
-    )

@@ -1,1 +1,1 @@
-"""What people and programs are told of sessions, from events. The engine needs none of it."""
+"""Views of sessions for people and programs, computed from events. The engine uses none of them."""

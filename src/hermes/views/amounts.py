@@ -1,4 +1,4 @@
-"""Tokens, money and bars as people read them, on a screen of a given width."""
+"""Format tokens, money and bar charts for a screen of a given width."""
 
 import unicodedata
 from collections.abc import Sequence
@@ -14,15 +14,15 @@ BAR_MIN, NAME_MAX = 4, 40
 
 
 class Bar(Struct, frozen=True):
-    """One line of a plot: how it is called, how long it is, and what stands behind it."""
+    """One bar of a chart: its name, its value, and the note after it."""
 
     name: str
     value: float
     note: str
 
 
-class Row(Struct, frozen=True):
-    """A line that is drawn: its three parts, padded so that all lines fit under each other."""
+class AmountRow(Struct, frozen=True):
+    """A rendered bar: three parts, padded so that all rows line up."""
 
     name: str
     bar: str
@@ -30,7 +30,7 @@ class Row(Struct, frozen=True):
 
 
 def tokens(number: int) -> str:
-    """`812`, `1.2k`, `345k`, `6.7M`"""
+    """Format a count: `812`, `1.2k`, `345k`, `6.7M`."""
     value = float(number)
     for unit in ("", "k", "M", "G"):
         if value < 999.5 or unit == "G":
@@ -42,7 +42,7 @@ def tokens(number: int) -> str:
 
 
 def money(cost: float) -> str:
-    """More digits for little sums; what is not nothing never looks like it."""
+    """Format US dollars. Small sums get more digits, so that only zero looks like zero."""
     if cost == 0:
         return "$0"
     if cost < 0.0001:
@@ -51,24 +51,19 @@ def money(cost: float) -> str:
 
 
 def price(figure: Figure) -> str:
-    """What is known of it, and that not all of it is."""
+    """Format a cost, and mark it when some prices are unknown."""
     if figure.cost is None:
         return UNKNOWN if figure.calls else "$0"
     return f"{money(figure.cost)}{' + ' + UNKNOWN if figure.unknown else ''}"
-
-
-def short(key: str) -> str:
-    """A session's key without what all of them begin with."""
-    return key.removeprefix("agent:main:")
 
 
 def share(part: float) -> str:
     return "under 1%" if 0 < part < 0.005 else f"{part:.0%}"
 
 
-def rows(bars: Sequence[Bar], width: int, *, fancy: bool = True) -> list[Row]:
-    """As wide as `width`: the name and the note get what they need, the bar the rest. A bar is
-    left out where there is no room for it."""
+def rows(bars: Sequence[Bar], width: int, *, fancy: bool = True) -> list[AmountRow]:
+    """Render the bars to `width` cells: name and note first, the bar gets the rest. The bar is left
+    out if there is too little room."""
     if not bars:
         return []
     notes = max(cells_of(bar.note) for bar in bars)
@@ -76,7 +71,7 @@ def rows(bars: Sequence[Bar], width: int, *, fancy: bool = True) -> list[Row]:
     room = width - names - notes - 4
     most = max(*(bar.value for bar in bars), 0.0)
     return [
-        Row(
+        AmountRow(
             _fitted(bar.name, names),
             _bar(bar.value / most if most else 0.0, room, fancy=fancy) if room >= BAR_MIN else "",
             " " * (notes - cells_of(bar.note)) + bar.note,
@@ -86,7 +81,7 @@ def rows(bars: Sequence[Bar], width: int, *, fancy: bool = True) -> list[Row]:
 
 
 def sparks(values: Sequence[float], *, fancy: bool = True) -> str:
-    """One character for each value; nothing at all is a blank."""
+    """Render a sparkline: one character a value, a blank for zero."""
     most = max(values, default=0.0)
     marks = _SPARKS if fancy else ".:-=+*#@"
     last = len(marks) - 1
@@ -105,7 +100,7 @@ def _bar(part: float, room: int, *, fancy: bool) -> str:
 
 
 def _fitted(text: str, cells: int) -> str:
-    """Cut or padded to exactly so many cells of a terminal."""
+    """Cut or pad a text to exactly this many terminal cells."""
     text = "".join(c if c.isprintable() else " " for c in text)
     if cells_of(text) > cells:
         while text and cells_of(text) > cells - 1:

@@ -1,4 +1,4 @@
-"""What became of one message, told from the events behind it."""
+"""Find the answer to one message by folding the events after it."""
 
 from collections.abc import Iterable
 from typing import Literal
@@ -18,8 +18,8 @@ FINAL = frozenset({"answered", "failed", "stopped", "parked", "done"})
 
 
 class MessageAnswer(Struct, frozen=True, kw_only=True):
-    """`done` is a command that was obeyed; it has no turn. `becomes` names the message that a
-    command has made of it without a word of its own: its answer is that one's."""
+    """The answer so far. State `done` means a command ran, which has no turn. `becomes` names the
+    message that a command sent in place of this one; its answer counts."""
 
     state: AnswerState = "waiting"
     turn: TurnId | None = None
@@ -39,7 +39,7 @@ NOTHING_YET = MessageAnswer()
 def answer_of(
     events: Iterable[e.Event], message: str, so_far: MessageAnswer = NOTHING_YET
 ) -> MessageAnswer:
-    """Fold the events behind a message, or behind those that made `so_far`."""
+    """Fold the events after a message, or continue from `so_far`."""
     answer = so_far
     for event in events:
         answer = _after(answer, event, message)

@@ -1,7 +1,7 @@
-"""Where the audit log ended when somebody looked last: noted beside it, and compared the next time.
+"""Remember where the audit log ended at the last check, and compare the next time.
 
-An end that was cut off, and a log that was sealed anew with another key, are found by this alone.
-Whoever can write to the home can write here too: a copy elsewhere is worth more.
+Only this detects a truncated log, or one that was signed again with another key. Any program that
+can write to the home can also change this file, so a copy on another machine is safer.
 """
 
 from collections.abc import Mapping, Sequence
@@ -9,7 +9,7 @@ from pathlib import Path
 
 import msgspec
 
-from hermes.core.audit import Head
+from hermes.core.audit import AuditHead
 from hermes.core.errors import StoreCorrupt, StoreFailed
 from hermes.core.store import Audit
 from hermes.views.files import whole_file
@@ -17,11 +17,11 @@ from hermes.views.files import whole_file
 FILE = "audit.heads"
 BYTES_MAX = 1_000_000
 
-_heads = msgspec.json.Decoder(dict[str, Head])
+_heads = msgspec.json.Decoder(dict[str, AuditHead])
 
 
-def read_heads(home: Path) -> Mapping[str, Head]:
-    """Nothing when none were noted yet. Raises StoreFailed."""
+def read_heads(home: Path) -> Mapping[str, AuditHead]:
+    """Return the remembered ends of the log; empty before the first check. Raise StoreFailed."""
     path = home / FILE
     try:
         with path.open("rb") as file:
@@ -37,14 +37,14 @@ def read_heads(home: Path) -> Mapping[str, Head]:
         ) from broken
 
 
-def write_heads(home: Path, heads: Mapping[str, Head]) -> None:
-    """Raises StoreFailed."""
+def write_heads(home: Path, heads: Mapping[str, AuditHead]) -> None:
+    """Store the ends of the log. Raise StoreFailed."""
     whole_file(home / FILE, msgspec.json.encode(heads, order="sorted") + b"\n")
 
 
 async def verified(audit: Audit, home: Path) -> Sequence[str]:
-    """What is wrong with the log. Where it ends now is noted only when nothing is: what was noted
-    before is the proof of what was there."""
+    """Return the problems of the log. Store its end only if there are none: the earlier end is the
+    evidence of what was there."""
     before = read_heads(home)
     heads = await audit.heads()
     faults = await audit.check(before)

@@ -1,5 +1,6 @@
-"""A call in one line: the tool, and its arguments as short as they can be told."""
+"""Render a tool call on one line: the tool and its arguments, shortened."""
 
+import re
 from collections.abc import Mapping
 
 import msgspec
@@ -7,6 +8,9 @@ import msgspec
 from hermes.core.messages import Call
 
 CALL_CHARS = 100
+_ENDING = re.compile(r"(?:^|\n)\[([^\n]*)\]$")
+_EXIT = "exit status "
+_BLOCKED = "blocked by the sandbox"
 
 
 def compact(call: Call, width: int = CALL_CHARS) -> str:
@@ -16,6 +20,20 @@ def compact(call: Call, width: int = CALL_CHARS) -> str:
 def cut(text: str, width: int) -> str:
     line = " ".join(text.split())
     return line if len(line) <= width else f"{line[: width - 1]}…"
+
+
+def why_failed(result: str) -> str:
+    """Return the last line that a failed command printed, and what its sandbox blocked; "" if the
+    result has neither."""
+    body, bracket = result.rstrip(), ""
+    if found := _ENDING.search(body):
+        body, bracket = body[: found.start()].rstrip(), found[1]
+    notes = bracket.split("; ")
+    at = next((n for n, note in enumerate(notes) if note.startswith(_EXIT)), len(notes))
+    blocked = [note.partition(". ")[0] for note in notes if _BLOCKED in note]
+    silent = notes[at + 1 : at + 2] if not body else []
+    last = body.splitlines()[-1:]
+    return "; ".join(dict.fromkeys([*last, *(silent if not blocked else ()), *blocked]))
 
 
 def told(arguments: str) -> str:

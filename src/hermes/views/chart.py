@@ -1,4 +1,4 @@
-"""Insights as one picture: shapes on a sheet, to be written as SVG or painted as PNG. Pure."""
+"""Draw insights as one chart: a sheet of shapes, for SVG or PNG. Pure."""
 
 import math
 from collections.abc import Iterator, Sequence
@@ -6,8 +6,10 @@ from typing import Literal
 
 from msgspec import Struct
 
-from hermes.views.amounts import money, price, share, short, tokens
+from hermes.views.amounts import money, price, share, tokens
 from hermes.views.insights import Figure, Insights
+from hermes.views.plurals import counted
+from hermes.views.session_names import short_key
 
 Tone = Literal["sheet", "ink", "faint", "line", "cached", "fresh", "output", "bar"]
 Anchor = Literal["start", "middle", "end"]
@@ -21,17 +23,17 @@ LABELS_MAX = 10
 TEXT, SMALL, TITLE = 13, 11, 20
 
 
-class Box(Struct, frozen=True):
+class ChartArea(Struct, frozen=True):
     x: float
     y: float
     width: float
     height: float
     tone: Tone
-    about: str = ""  # what it stands for, in words
+    about: str = ""  # description in words
 
 
-class Words(Struct, frozen=True):
-    """`y` is the middle of the line."""
+class ChartLabels(Struct, frozen=True):
+    """A text on the chart. `y` is the middle of the line."""
 
     x: float
     y: float
@@ -42,7 +44,7 @@ class Words(Struct, frozen=True):
     bold: bool = False
 
 
-Shape = Box | Words
+Shape = ChartArea | ChartLabels
 
 
 class Sheet(Struct, frozen=True):
@@ -53,11 +55,11 @@ class Sheet(Struct, frozen=True):
 
 
 def chart(found: Insights) -> Sheet:
-    """Tokens by day, and what took the most of them."""
+    """Draw tokens by day, and what used most of them."""
     title = f"Hermes: {found.days[0].name} to {found.days[-1].name}" if found.days else "Hermes"
     shapes: list[Shape] = [
-        Words(EDGE, 38, title, TITLE, bold=True),
-        Words(EDGE, 66, _summary(found.total), tone="faint"),
+        ChartLabels(EDGE, 38, title, TITLE, bold=True),
+        ChartLabels(EDGE, 66, _summary(found.total), tone="faint"),
         *_legend(),
         *_plot(found.days),
     ]
@@ -72,7 +74,8 @@ def chart(found: Insights) -> Sheet:
 
 
 def nice(most: float, ticks: int = TICKS) -> float:
-    """A whole step, 1, 2 or 5 times a power of ten, so that `ticks` of them reach `most`."""
+    """Return a round axis step (1, 2 or 5 times a power of ten) so that `ticks` steps reach
+    `most`."""
     rough = max(most / ticks, 1.0)
     power = 10.0 ** math.floor(math.log10(rough))
     return float(next(step * power for step in (1, 2, 5, 10) if step * power >= rough * 0.9999))
@@ -80,7 +83,7 @@ def nice(most: float, ticks: int = TICKS) -> float:
 
 def _summary(total: Figure) -> str:
     cached = total.cache_share
-    said = [f"{total.calls:,} model calls", f"{tokens(total.total)} tokens", price(total)]
+    said = [counted(total.calls, "model call"), f"{tokens(total.total)} tokens", price(total)]
     return ", ".join(said) + (f", {share(cached)} of the input cached" if cached else "")
 
 
@@ -92,21 +95,21 @@ def _legend() -> Iterator[Shape]:
     )
     for number, (tone, name) in enumerate(names):
         x = WIDTH - EDGE - 330 + number * 125
-        yield Box(x, 90, 11, 11, tone)
-        yield Words(x + 17, 95.5, name, SMALL, "faint")
-    yield Words(EDGE, 95.5, "Tokens a day (UTC)", SMALL, "faint")
+        yield ChartArea(x, 90, 11, 11, tone)
+        yield ChartLabels(x + 17, 95.5, name, SMALL, "faint")
+    yield ChartLabels(EDGE, 95.5, "Tokens a day (UTC)", SMALL, "faint")
 
 
 def _plot(days: Sequence[Figure]) -> Iterator[Shape]:
-    """Stacked bars over an axis with labels."""
+    """Yield stacked bars over a labelled axis."""
     step = nice(max((day.total for day in days), default=0))
     ticks = max(math.ceil(max((day.total for day in days), default=0) / step), 1)
     most = step * ticks
     bottom, right = PLOT_TOP + PLOT_HEIGHT, WIDTH - EDGE
     for tick in range(ticks + 1):
         y = bottom - PLOT_HEIGHT * tick / ticks
-        yield Box(PLOT_LEFT, y, right - PLOT_LEFT, 1, "line")
-        yield Words(PLOT_LEFT - 10, y, tokens(round(step * tick)), SMALL, "faint", "end")
+        yield ChartArea(PLOT_LEFT, y, right - PLOT_LEFT, 1, "line")
+        yield ChartLabels(PLOT_LEFT - 10, y, tokens(round(step * tick)), SMALL, "faint", "end")
     slot = (right - PLOT_LEFT) / max(len(days), 1)
     every = math.ceil(len(days) / LABELS_MAX) or 1
     for number, day in enumerate(days):
@@ -122,9 +125,9 @@ def _plot(days: Sequence[Figure]) -> Iterator[Shape]:
             height = PLOT_HEIGHT * count / most
             y -= height
             if count:
-                yield Box(x + slot * 0.14, y, max(slot * 0.72, 0.5), height, tone, about)
+                yield ChartArea(x + slot * 0.14, y, max(slot * 0.72, 0.5), height, tone, about)
         if number % every == 0:
-            yield Words(x + slot / 2, bottom + 18, day.name[5:], SMALL, "faint", "middle")
+            yield ChartLabels(x + slot / 2, bottom + 18, day.name[5:], SMALL, "faint", "middle")
 
 
 Rows = Sequence[tuple[str, float, str]]
@@ -138,13 +141,13 @@ def _panels(found: Insights) -> list[tuple[str, Rows]]:
         ]
 
     priced = [day for day in found.days if day.cost]
-    tools = [(tool.tool, float(tool.calls), f"{tool.calls:,} calls") for tool in found.tools]
+    tools = [(tool.tool, float(tool.calls), counted(tool.calls, "call")) for tool in found.tools]
     top = sorted(priced, key=lambda day: -(day.cost or 0.0))[:ROWS_MAX]
     panels: list[tuple[str, Rows]] = [
         ("By model", of(found.models)),
         ("By purpose", of(found.purposes)),
         ("By platform", of(found.platforms)),
-        ("By session", [(short(n), v, note) for n, v, note in of(found.sessions, "deleted")]),
+        ("By session", [(short_key(n), v, note) for n, v, note in of(found.sessions, "deleted")]),
         ("Tools", tools[:ROWS_MAX]),
         ("Days that cost most", [(d.name, d.cost or 0.0, money(d.cost or 0.0)) for d in top]),
     ]
@@ -155,13 +158,13 @@ def _panel(heading: str, rows: Rows, column: int, top: float) -> Iterator[Shape]
     width = (WIDTH - 2 * EDGE - PANEL_GAP) / 2
     left = EDGE + column * (width + PANEL_GAP)
     most = max(value for _, value, _ in rows) or 1.0
-    yield Words(left, top + 8, heading, TEXT, bold=True)
+    yield ChartLabels(left, top + 8, heading, TEXT, bold=True)
     for number, (name, value, note) in enumerate(rows):
         y = top + 22 + ROW * number
         length = max(width * value / most, 1.0)
-        yield Box(left, y + 1, length, ROW - 4, "bar", f"{name}: {note}")
-        yield Words(left + 6, y + ROW / 2 - 1, _cut(name), SMALL + 1)
-        yield Words(left + width - 4, y + ROW / 2 - 1, note, SMALL, anchor="end")
+        yield ChartArea(left, y + 1, length, ROW - 4, "bar", f"{name}: {note}")
+        yield ChartLabels(left + 6, y + ROW / 2 - 1, _cut(name), SMALL + 1)
+        yield ChartLabels(left + width - 4, y + ROW / 2 - 1, note, SMALL, anchor="end")
 
 
 def _cut(text: str) -> str:

@@ -1,4 +1,4 @@
-"""What was spent, in figures: rows of the accounts, priced, under the names that people ask by."""
+"""Add up usage and cost by day, model, session and tool."""
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from datetime import UTC, date, datetime, timedelta
@@ -12,13 +12,13 @@ from hermes.core.store import Dimension, Spending, ToolSum, UsageSum
 DAY_S = 86_400
 DAYS, DAYS_MAX = 30, 3_660
 
-# Model, tokens, in how many calls: US dollars, or None when nobody knows the price.
+# Model, tokens, number of calls: US dollars, or None if the price is unknown.
 Cost = Callable[[str, Usage, int], float | None]
 
 
 class Figure(Struct, frozen=True, kw_only=True):
-    """Calls with a name in common. `cost` is that of the calls whose price is known; None when
-    that is none of them. `unknown` are the models that have no price."""
+    """The sum of calls under one name. `cost` covers the calls with a known price, None if there
+    are none; `unknown` are the models without a price."""
 
     name: str
     calls: int = 0
@@ -32,12 +32,12 @@ class Figure(Struct, frozen=True, kw_only=True):
 
     @property
     def cache_share(self) -> float | None:
-        """How much of what was read came from the provider's cache."""
+        """Return the share of input tokens that came from the provider's cache."""
         return self.tokens.cached / self.tokens.input if self.tokens.input else None
 
 
 class Insights(Struct, frozen=True, kw_only=True):
-    """`days` has no gaps; the others begin with what took the most tokens."""
+    """All figures of a period. `days` has no gaps; the others are sorted by tokens, descending."""
 
     since: float
     until: float
@@ -52,7 +52,7 @@ class Insights(Struct, frozen=True, kw_only=True):
 
 
 def period(days: int, now: float) -> tuple[float, float]:
-    """From a midnight to a midnight (UTC): today and the days before it, so many in all."""
+    """Return the period of the last `days` days including today, from midnight to midnight UTC."""
     midnight = now - now % DAY_S
     return midnight - (days - 1) * DAY_S, midnight + DAY_S
 
@@ -78,7 +78,7 @@ def insights(spending: Spending, cost: Cost, *, since: float, until: float) -> I
 
 
 def figures(sums: Iterable[UsageSum], cost: Cost) -> tuple[Figure, ...]:
-    """One for each name, that with the most tokens first."""
+    """Return one figure for each name, sorted by tokens, descending."""
     named: dict[str, list[UsageSum]] = {}
     for each in sums:
         named.setdefault(each.name, []).append(each)
@@ -98,12 +98,12 @@ def total(parts: Sequence[Figure], name: str = "") -> Figure:
 
 
 def spent_figure(sums: Iterable[UsageSum], cost: Cost, name: str = "") -> Figure:
-    """All of it together."""
+    """Return the sum of everything as one figure."""
     return total(figures(sums, cost), name)
 
 
 def document(found: Insights) -> Mapping[str, object]:
-    """For programs. A price that is not known is null, with the models that lack one."""
+    """Return the insights for JSON. An unknown price is null, next to the models without one."""
 
     def plain(figure: Figure) -> Mapping[str, object]:
         tokens = {name: n for name, n in asdict(figure.tokens).items() if name != "cost"}

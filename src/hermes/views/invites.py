@@ -1,15 +1,15 @@
-"""Codes that let one person in, once: 128 bits of chance, of which only a digest is kept."""
+"""Single-use invite codes: 128 random bits, of which only a digest is stored."""
 
 import hashlib
 from collections.abc import Callable
 
 from hermes.core.people import Role
 from hermes.core.trust import Invite
-from hermes.views.expressions import Expression
+from hermes.lazy import LazyPattern
 
 ALPHABET = "0123456789abcdefghjkmnpqrstvwxyz"
 CHARS = 26
-CODE = Expression(f"(?<![0-9a-z])[{ALPHABET}]{{{CHARS}}}(?![0-9a-z])")
+CODE = LazyPattern(f"(?<![0-9a-z])[{ALPHABET}]{{{CHARS}}}(?![0-9a-z])")
 INVITE_S = 600.0
 TERMINAL = "the terminal"
 
@@ -17,7 +17,7 @@ TERMINAL = "the terminal"
 def invited(
     role: Role, at: float, open_s: float, *, by: str, chance: Callable[[int], bytes]
 ) -> tuple[str, Invite]:
-    """A new code, and what is kept of it."""
+    """Return a new code, and the invite to store."""
     number = int.from_bytes(chance(17), "big")
     code = "".join(ALPHABET[number >> 5 * n & 31] for n in range(CHARS))
     digest = code_digest(code)
@@ -25,7 +25,7 @@ def invited(
 
 
 def code_in(text: str) -> str:
-    """The code that somebody sent, with whatever stands around it; "" when there is none."""
+    """Return the code in a message, whatever text is around it; "" if there is none."""
     found = CODE.search(text.lower())
     return found[0] if found is not None else ""
 

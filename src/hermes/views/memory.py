@@ -1,7 +1,6 @@
-"""What is kept about the world, the work and the person: entries, their versions, and proposals.
+"""The port of memories: entries, versions and proposals.
 
-A plugin implements `Memories`. Its methods wait for files: async code calls them in a
-thread.
+A plugin implements `Memories`. Its methods block on files: async code calls them in a thread.
 """
 
 from collections.abc import Sequence
@@ -14,12 +13,12 @@ from hermes.core.ports import PromptPart
 Target = Literal["memory", "user", "person"]  # MEMORY.md, USER.md, and the portrait in PERSON.md
 TARGETS: tuple[Target, ...] = ("memory", "user", "person")
 Author = Literal["person", "agent", "background"]
-# `untrusted` is only in proposals: what came from a stranger's content is `approved` by a person.
+# `untrusted` occurs in proposals only: approved by a person, it becomes `approved`.
 Trust = Literal["trusted", "approved", "untrusted"]
 
 
-class Entry(Struct, frozen=True, kw_only=True, omit_defaults=True):
-    """One paragraph. `used` is 0 while nobody was seen using it; `turn` is where it comes from."""
+class MemoryEntry(Struct, frozen=True, kw_only=True, omit_defaults=True):
+    """One paragraph. `used` is 0 until a turn used it; `turn` is the turn that it comes from."""
 
     id: str
     target: Target
@@ -30,18 +29,18 @@ class Entry(Struct, frozen=True, kw_only=True, omit_defaults=True):
     author: Author = "person"
     trust: Trust = "trusted"
     supersedes: tuple[str, ...] = ()
-    evidence: tuple[str, ...] = ()  # the turns that show it
+    evidence: tuple[str, ...] = ()  # turns that support it
 
 
-class Claim(Struct, frozen=True, omit_defaults=True):
-    """A text that wants to be an entry."""
+class MemoryClaim(Struct, frozen=True, omit_defaults=True):
+    """The text of a proposed entry."""
 
     text: str
     evidence: tuple[str, ...] = ()
 
 
 class By(Struct, frozen=True, kw_only=True, omit_defaults=True):
-    """Who changes something. A change with a `call` is made once, however often it is asked for."""
+    """The author of a change. Its `call` makes the change idempotent."""
 
     author: Author
     turn: str = ""
@@ -49,19 +48,19 @@ class By(Struct, frozen=True, kw_only=True, omit_defaults=True):
     trust: Trust = "trusted"
 
 
-class Change(Struct, frozen=True, kw_only=True, omit_defaults=True):
-    """`old` names entries by their id, or by words that occur in only one. `describe` puts new
-    claims in the place of all that were not written by the person."""
+class MemoryChange(Struct, frozen=True, kw_only=True, omit_defaults=True):
+    """A change of entries. `old` names entries by id, or by words that occur in one only.
+    `describe` replaces all claims that the person did not write."""
 
     action: Literal["add", "replace", "remove", "describe"]
     target: Target
-    new: tuple[Claim, ...] = ()
+    new: tuple[MemoryClaim, ...] = ()
     old: tuple[str, ...] = ()
 
 
-class Version(Struct, frozen=True, kw_only=True, omit_defaults=True, tag="version.1"):
-    """A change that was made. `before` and `after` are digests of the file's bytes, `order` are the
-    entries in it afterwards."""
+class MemoryVersion(Struct, frozen=True, kw_only=True, omit_defaults=True, tag="version.1"):
+    """A change that was made. `before` and `after` are digests of the file; `order` lists the
+    entries after it."""
 
     number: int
     at: float
@@ -70,32 +69,33 @@ class Version(Struct, frozen=True, kw_only=True, omit_defaults=True, tag="versio
     by: By
     before: str
     after: str
-    removed: tuple[Entry, ...] = ()
-    added: tuple[Entry, ...] = ()
+    removed: tuple[MemoryEntry, ...] = ()
+    added: tuple[MemoryEntry, ...] = ()
     order: tuple[str, ...] = ()
     undoes: int = 0
     proposal: str = ""
 
 
-class Proposal(Struct, frozen=True, kw_only=True, omit_defaults=True, tag="proposal.1"):
+class MemoryProposal(Struct, frozen=True, kw_only=True, omit_defaults=True, tag="proposal.1"):
     """A change that waits for the person; `old` are the entries that it would supersede."""
 
     id: str
     at: float
     why: str
     by: By
-    change: Change
-    old: tuple[Entry, ...] = ()
+    change: MemoryChange
+    old: tuple[MemoryEntry, ...] = ()
 
 
 class Same(Struct, frozen=True):
-    """Nothing had to change: this entry says it already."""
+    """Nothing changed: this entry says it already."""
 
-    entry: Entry
+    entry: MemoryEntry
 
 
 class Fill(Struct, frozen=True, kw_only=True):
-    """How full a file is. A person may write more than `most`; a prompt shows no more."""
+    """How full a file is. A person may write more than `most`, but a prompt shows only that
+    much."""
 
     chars: int
     most: int
@@ -106,36 +106,38 @@ class Fill(Struct, frozen=True, kw_only=True):
 
 
 class Memories(Protocol):
-    """Raises Rejected when a change makes no sense, StoreFailed when a file cannot be used."""
+    """Store memories. Methods raise Rejected for an invalid change, StoreFailed for a bad file."""
 
-    def entries(self, target: Target) -> Sequence[Entry]:
-        """In the order of the file. What a person changed there by hand is a version first."""
+    def entries(self, target: Target) -> Sequence[MemoryEntry]:
+        """Return the entries in file order. A person's edit of the file is recorded as a version
+        first."""
 
     def fill(self, target: Target) -> Fill: ...
 
     def place(self, target: Target) -> str:
-        """The file that a person may edit."""
+        """Return the path of the file that a person may edit."""
 
-    def change(self, change: Change, by: By) -> Version | Proposal | Same:
-        """Durable when it returns. What may not be done without the person becomes a proposal."""
+    def change(self, change: MemoryChange, by: By) -> MemoryVersion | MemoryProposal | Same:
+        """Make the change; durable on return. If it needs the person's approval, return a
+        proposal."""
 
-    def versions(self, *, limit: int, target: Target | None = None) -> Sequence[Version]:
-        """The latest first."""
+    def versions(self, *, limit: int, target: Target | None = None) -> Sequence[MemoryVersion]:
+        """Return the versions, the latest first."""
 
     def diff(self, number: int) -> str:
-        """What a version changed in its file, as a unified diff."""
+        """Return the unified diff of a version."""
 
-    def undo(self, number: int | None, by: By) -> Version:
-        """Take back that version, or the latest change that has not been taken back."""
+    def undo(self, number: int | None, by: By) -> MemoryVersion:
+        """Undo this version, or the latest one that has not been undone."""
 
-    def proposals(self) -> Sequence[Proposal]: ...
+    def proposals(self) -> Sequence[MemoryProposal]: ...
 
-    def approve(self, name: str, by: By) -> Version | Same: ...
+    def approve(self, name: str, by: By) -> MemoryVersion | Same: ...
 
-    def reject(self, name: str, by: By) -> Proposal: ...
+    def reject(self, name: str, by: By) -> MemoryProposal: ...
 
     def used(self, ids: Sequence[str]) -> None:
-        """These entries were of use just now."""
+        """Mark these entries as used now."""
 
     def snapshot(self) -> tuple[PromptPart, ...]:
-        """What a new conversation's prompt says of all this. Never raises for a broken file."""
+        """Return the memories for a new conversation's prompt. A damaged file does not raise."""

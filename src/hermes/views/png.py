@@ -1,11 +1,11 @@
-"""A sheet as PNG, painted with Pillow, which brings a font of its own."""
+"""Render a sheet as PNG with Pillow, which includes a font."""
 
 from io import BytesIO
 from typing import Final
 
 from PIL import Image, ImageDraw, ImageFont
 
-from hermes.views.chart import Box, Sheet, Words
+from hermes.views.chart import ChartArea, ChartLabels, Sheet
 from hermes.views.svg import LIGHT
 
 SCALE = 2  # sharp on a phone
@@ -18,12 +18,12 @@ def png(sheet: Sheet) -> bytes:
     fonts: dict[int, ImageFont.FreeTypeFont | ImageFont.ImageFont] = {}
     for shape in sheet.shapes:
         match shape:
-            case Box(x=x, y=y, width=width, height=height, tone=tone):
+            case ChartArea(x=x, y=y, width=width, height=height, tone=tone):
                 left, top = round(x * SCALE), round(y * SCALE)
                 right = max(round((x + width) * SCALE) - 1, left)
                 bottom = max(round((y + height) * SCALE) - 1, top)
                 draw.rectangle((left, top, right, bottom), fill=LIGHT[tone])
-            case Words(x=x, y=y, text=text, size=size, tone=tone, anchor=anchor, bold=bold):
+            case ChartLabels(x=x, y=y, text=text, size=size, tone=tone, anchor=anchor, bold=bold):
                 if size not in fonts:
                     fonts[size] = ImageFont.load_default(size * SCALE)
                 draw.text(

@@ -1,4 +1,4 @@
-"""What people are told of skills, and what a face or a command may ask of the shelf of them."""
+"""The port of skills: what people are shown, and what commands may ask for."""
 
 from collections.abc import Mapping, Sequence
 from pathlib import Path
@@ -10,8 +10,9 @@ SkillSource = Literal["person", "installed", "agent", "builtin"]
 SkillState = Literal["on", "disabled", "hidden", "refused"]
 
 
-class Finding(Struct, frozen=True, kw_only=True):
-    """Something in a skill that its owner should look at. Advice, and never a proof of safety."""
+class ScanFinding(Struct, frozen=True, kw_only=True):
+    """Something in a skill that its owner should check. A scan gives advice, never proof of
+    safety."""
 
     rule: str
     file: str
@@ -21,7 +22,7 @@ class Finding(Struct, frozen=True, kw_only=True):
 
 
 class SkillRow(Struct, frozen=True, kw_only=True):
-    """One skill in a list. `hidden`: another one of the same name comes first."""
+    """One skill in a list. `hidden`: another skill of the same name takes precedence."""
 
     name: str
     description: str
@@ -49,11 +50,11 @@ class SkillShown(Struct, frozen=True, kw_only=True):
     allowed_tools: tuple[str, ...]
     body: str
     files: tuple[SkillFile, ...]
-    findings: tuple[Finding, ...] = ()
+    findings: tuple[ScanFinding, ...] = ()
 
 
 class Candidate(Struct, frozen=True, kw_only=True):
-    """What lies in quarantine until the owner says yes to exactly these bytes."""
+    """A fetched skill in quarantine, until the owner approves exactly these bytes."""
 
     name: str
     description: str
@@ -62,17 +63,17 @@ class Candidate(Struct, frozen=True, kw_only=True):
     allowed_tools: tuple[str, ...]
     files: tuple[SkillFile, ...]
     left_out: tuple[str, ...]
-    findings: tuple[Finding, ...]
+    findings: tuple[ScanFinding, ...]
     digest: str
     origin: str
     ticket: str  # its folder in quarantine
-    before: str = ""  # digest of what is installed now
+    before: str = ""  # digest of the installed version
     diff: str = ""
-    hides: SkillSource | None = None  # a skill of that name that will not be seen any more
+    hides: SkillSource | None = None  # a skill of that name that will be hidden by this one
 
 
-class Proposal(Struct, frozen=True, kw_only=True):
-    """A new skill, or a change to one, that the agent wrote and nobody has said yes to yet."""
+class SkillProposal(Struct, frozen=True, kw_only=True):
+    """A new or changed skill that the agent proposed; the owner has not answered yet."""
 
     id: str
     name: str
@@ -80,29 +81,29 @@ class Proposal(Struct, frozen=True, kw_only=True):
     why: str
     at: float
     digest: str
-    base: str = ""  # digest of the tree that it changes; "" for a new skill
+    base: str = ""  # digest of the tree that it is based on; "" for a new skill
     session: str = ""
-    untrusted: bool = False  # somebody else's words were in the conversation that made it
+    untrusted: bool = False  # the conversation had read untrusted text
     state: Literal["waiting", "applied", "rejected"] = "waiting"
 
 
 class Checked(Struct, frozen=True, kw_only=True):
-    """What an audit says of one skill."""
+    """The result of auditing one skill."""
 
     name: str
     source: SkillSource
     state: Literal["ok", "look", "tampered", "broken"]
     detail: str = ""
-    findings: tuple[Finding, ...] = ()
+    findings: tuple[ScanFinding, ...] = ()
 
 
 class SkillIntake(Protocol):
-    """How a skill of somebody else gets in: fetched, looked at, and then perhaps installed."""
+    """Install skills of other authors: fetch, inspect, then install."""
 
     def fetch(self, origin: str, *, skill: str = "") -> Candidate: ...
 
     def again(self, name: str) -> Candidate:
-        """What an installed one has become where it came from."""
+        """Fetch the current version of an installed skill from its origin."""
 
     def install(self, candidate: Candidate) -> SkillRow: ...
 
@@ -110,24 +111,24 @@ class SkillIntake(Protocol):
 
 
 class SkillProposals(Protocol):
-    """What the agent would like to keep."""
+    """The agent's proposed skills."""
 
-    def waiting(self) -> Sequence[Proposal]: ...
+    def waiting(self) -> Sequence[SkillProposal]: ...
 
-    def found(self, named: str) -> Proposal:
-        """By its id, or by the name of the skill."""
+    def found(self, named: str) -> SkillProposal:
+        """Return the proposal with this id, or for the skill of this name."""
 
-    def difference(self, proposal: Proposal) -> str: ...
+    def difference(self, proposal: SkillProposal) -> str: ...
 
-    def advice(self, proposal: Proposal) -> Sequence[Finding]: ...
+    def advice(self, proposal: SkillProposal) -> Sequence[ScanFinding]: ...
 
-    def approve(self, named: str) -> Proposal: ...
+    def approve(self, named: str) -> SkillProposal: ...
 
-    def reject(self, named: str) -> Proposal: ...
+    def reject(self, named: str) -> SkillProposal: ...
 
 
 class SkillShelf(Protocol):
-    """All skills of a home. Everything raises Rejected with a sentence that names the fix."""
+    """All skills of a home. Every method raises Rejected with a sentence that names the fix."""
 
     @property
     def intake(self) -> SkillIntake: ...
@@ -138,30 +139,30 @@ class SkillShelf(Protocol):
     def rows(self) -> Sequence[SkillRow]: ...
 
     def names(self) -> frozenset[str]:
-        """Those that are not disabled; cheap, nothing is read."""
+        """Return the names of enabled skills; cheap, reads no files."""
 
     def shown(self, name: str) -> SkillShown: ...
 
     def text(self, name: str, file: str = "") -> str:
-        """For the model: the instructions of a skill that can be used now, or one of its files."""
+        """Return the instructions of a usable skill, or one of its files, for the model."""
 
     def read(self, name: str, file: str = "") -> tuple[str, SkillSource]:
-        """The same, with the word on who wrote it."""
+        """Return the same text, and the source of the skill."""
 
     def used(self, name: str, by: str) -> None:
-        """Count it, once for each `by`."""
+        """Count a use, once for each `by`."""
 
     def create(self, name: str, description: str) -> Path:
-        """A folder of the person's own to begin with."""
+        """Create a folder for a person's new skill, with a template."""
 
     def remove(self, name: str) -> None: ...
 
     def switch(self, name: str, *, on: bool) -> None: ...
 
     def undo(self, name: str, by: str) -> str:
-        """One step back, once for each `by`; tells what is in force now."""
+        """Go back one version, once for each `by`. Return a sentence about what is active now."""
 
     def difference(self, name: str) -> str:
-        """Of a skill to its version before."""
+        """Return the diff between a skill and its previous version."""
 
     def audit(self) -> Sequence[Checked]: ...

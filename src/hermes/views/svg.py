@@ -1,7 +1,14 @@
-"""A sheet as SVG: text, valid XML, readable on a light and on a dark ground."""
+"""Render a sheet as SVG: valid XML, readable on light and dark backgrounds."""
 
-from hermes.views.chart import Box, Sheet, Tone, Words
-from hermes.views.rare import escaped
+from typing import TYPE_CHECKING
+
+from hermes.lazy import LazyModule
+from hermes.views.chart import ChartArea, ChartLabels, Sheet, Tone
+
+if TYPE_CHECKING:
+    import html
+else:
+    html = LazyModule("html")
 
 FONT = "system-ui, -apple-system, 'Segoe UI', Roboto, 'DejaVu Sans', sans-serif"
 LIGHT: dict[Tone, str] = {
@@ -26,6 +33,11 @@ DARK: dict[Tone, str] = {
 }
 
 
+def escaped(text: str) -> str:
+    """Escape the text for XML and HTML; unprintable characters become blanks."""
+    return html.escape("".join(char if char.isprintable() else " " for char in text))
+
+
 def svg(sheet: Sheet) -> str:
     style = f"text{{font-family:{FONT}}}{_rules(LIGHT)}"
     dark = f"@media (prefers-color-scheme:dark){{{_rules(DARK)}}}"
@@ -36,7 +48,7 @@ def svg(sheet: Sheet) -> str:
         f"<title>{escaped(sheet.title)}</title>",
         f"<style>{style}{dark}</style>",
         f'<rect class="sheet" {size}/>',
-        *(_box(shape) if isinstance(shape, Box) else _words(shape) for shape in sheet.shapes),
+        *(_box(shape) if isinstance(shape, ChartArea) else _words(shape) for shape in sheet.shapes),
         "</svg>",
     ]
     return "\n".join(lines) + "\n"
@@ -46,13 +58,13 @@ def _rules(tones: dict[Tone, str]) -> str:
     return "".join(f".{tone}{{fill:{colour}}}" for tone, colour in tones.items())
 
 
-def _box(box: Box) -> str:
+def _box(box: ChartArea) -> str:
     place = f'x="{box.x:.2f}" y="{box.y:.2f}" width="{box.width:.2f}" height="{box.height:.2f}"'
     rect = f'<rect class="{box.tone}" {place}'
     return f"{rect}><title>{escaped(box.about)}</title></rect>" if box.about else f"{rect}/>"
 
 
-def _words(words: Words) -> str:
+def _words(words: ChartLabels) -> str:
     weight = ' font-weight="600"' if words.bold else ""
     place = f'x="{words.x:.2f}" y="{words.y:.2f}" dy=".35em" font-size="{words.size}"'
     anchor = f' text-anchor="{words.anchor}"' if words.anchor != "start" else ""

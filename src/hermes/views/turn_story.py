@@ -1,4 +1,4 @@
-"""What a turn did, step by step, told from its events: each model call and each tool call."""
+"""List the steps of a turn from its events: each model call and each tool call."""
 
 from collections.abc import Iterable
 from typing import Literal
@@ -19,9 +19,9 @@ class StepRow(Struct, frozen=True, kw_only=True):
     kind: Literal["model", "tool"]
     name: str  # provider:model, or the tool
     state: StepState
-    effect: Effect | None = None  # of a tool call that has been started
-    outcome: Outcome | None = None  # of a tool call that has ended
-    starts: int = 0  # how often it was begun: more than once means that a crash came between
+    effect: Effect | None = None  # of a tool call that was started
+    outcome: Outcome | None = None  # of a tool call that ended
+    starts: int = 0  # number of starts: more than one means that a crash came between
     started_at: float | None = None
     ended_at: float | None = None
     call: CallId = CallId("")
@@ -30,14 +30,14 @@ class StepRow(Struct, frozen=True, kw_only=True):
 
 
 def story(events: Iterable[e.Event]) -> tuple[StepRow, ...]:
-    """The steps of the turn that begins with the first of these events.
+    """Return the steps of the turn that begins with the first of these events.
 
-    Events of other turns may stand between and behind; they are not told.
+    Events of other turns may be mixed in; they are skipped.
     """
     steps: list[StepRow] = []
     places: dict[CallId, int] = {}
     turn: TurnId | None = None
-    since: float | None = None  # when the turn last had something to go on with
+    since: float | None = None  # when the turn could last continue
     for event in events:
         if turn is None and isinstance(event, e.TurnStarted):
             turn = event.turn
@@ -86,7 +86,7 @@ _NOT_OF_A_TURN = (
 
 
 def total(steps: Iterable[StepRow]) -> Usage:
-    """The tokens of all model calls together."""
+    """Return the tokens of all model calls together."""
     return together([step.usage for step in steps if step.usage is not None])
 
 
@@ -124,7 +124,8 @@ def _ended(step: StepRow, outcome: Outcome, at: float) -> StepRow:
 
 
 def _cut_off(step: StepRow, at: float) -> StepRow:
-    """A person stopped the turn while this ran: it was ended, and nobody read what it did."""
+    """Return the step as unknown if it ran when a person stopped the turn: its result was not
+    read."""
     if step.state != "started":
         return step
     return replace(step, state="unknown", outcome=Outcome.STOPPED, ended_at=at)

@@ -9,8 +9,9 @@ from hermes.channels.telegram.manifest import HINTS as TELEGRAM
 from hermes.channels.webhook.manifest import MANIFEST as WEBHOOK
 from hermes.context.place import place, this_machine
 from hermes.core.budget import tokens_of
+from hermes.ports.terminal import Terminal
+from hermes.terminals.workspace import LocalWorkspace
 from hermes.tools.defaults import default_tools
-from hermes.views.terminal import Terminal
 
 OVERHEAD_TOKENS_MAX = 4_000
 OURS_TOKENS_MAX = 450  # without memory, skills and files: room for those, and for more tools
@@ -32,7 +33,7 @@ def test_our_own_words_are_few(hints: str) -> None:
 
 
 def test_the_fixed_overhead_with_default_tools_is_within_its_budget() -> None:
-    tools = default_tools(NoTerminal(), workdir="/", home="/")
+    tools = default_tools(LocalWorkspace(NoTerminal(), workdir="/", home="/"))
     told = {
         tool.spec.name: tokens_of(tool.spec.name + tool.spec.description + tool.spec.parameters)
         for tool in tools

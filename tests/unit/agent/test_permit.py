@@ -3,21 +3,23 @@
 import pytest
 
 from hermes.agent.permit import Permit
+from hermes.agent.toolsets import StaticToolset
 from hermes.core.events import View
 from hermes.core.grants import Profile
 from hermes.core.ids import CallId, Isolation, SessionKey, TurnId, chat_key
 from hermes.core.messages import Address, Call, Effect
 from hermes.core.people import Role
 from hermes.core.policy import Capability
-from hermes.core.ports import Bench, Tool, ToolResult, ToolSpec
-from hermes.core.rules import Allow, Ask
+from hermes.core.ports import Tool, ToolContext, ToolResult, ToolSpec
+from hermes.core.rules import Allow, Ask, DecisionContext
 from hermes.core.session import Running, Session, Turn
+from hermes.core.trust import TrustRegister
 
 SHARED = Isolation(groups="shared", threads="shared")
 CALL = Call(id=CallId("t-1"), tool="keep")
 
 
-async def _never(_bench: Bench) -> ToolResult:
+async def _never(_bench: ToolContext) -> ToolResult:
     raise AssertionError("nothing is run here")
 
 
@@ -31,12 +33,15 @@ def tool(name: str, capability: Capability) -> Tool:
     )
 
 
+MOMENT = DecisionContext(at=1.0, epoch=1)
+
+
 def permit(profile: Profile = "write") -> Permit:
     tools = {"keep": Capability.WRITE_SELF, "run": Capability.EXECUTE, "look": Capability.READ}
     return Permit(
-        tools={name: tool(name, capability) for name, capability in tools.items()},
-        role=lambda _: Role.OWNER,
-        grants=tuple,
+        tools=StaticToolset([tool(name, each) for name, each in tools.items()]),
+        role_by=lambda _sender, _register: Role.OWNER,
+        register=TrustRegister,
         clock=lambda: 1.0,
         profile=profile,
     )
@@ -56,11 +61,11 @@ def test_tm_02_where_all_share_a_conversation_the_others_words_count_as_stranger
     together = chat_key("telegram", "group", "-100", thread=thread, user="7", isolation=SHARED)
     alone = chat_key("telegram", "group", "-100", thread=thread, user="7", isolation=own)
     private = chat_key("telegram", "dm", "7", thread=thread)
-    assert isinstance(permit().verdict(spoken(together, thread=thread), CALL), Ask)
-    assert permit().verdict(spoken(alone, thread=thread), CALL) == Allow()
-    assert permit().verdict(spoken(private, thread=thread), CALL) == Allow()
+    assert isinstance(permit().verdict(spoken(together, thread=thread), CALL, MOMENT), Ask)
+    assert permit().verdict(spoken(alone, thread=thread), CALL, MOMENT) == Allow()
+    assert permit().verdict(spoken(private, thread=thread), CALL, MOMENT) == Allow()
     read = spoken(private, thread=thread, labels=("untrusted",))
-    assert isinstance(permit().verdict(read, CALL), Ask)
+    assert isinstance(permit().verdict(read, CALL, MOMENT), Ask)
 
 
 @pytest.mark.parametrize(

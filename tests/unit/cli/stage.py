@@ -2,8 +2,8 @@
 
 import io
 
-from hermes.cli.console import Console
-from hermes.cli.tables import draw
+from hermes.cli.output.console import Console
+from hermes.cli.output.tables import table_lines
 
 
 class Screen(io.StringIO):
@@ -30,5 +30,5 @@ def stage(*, tty: bool = False, stdin: str = "", **environ: str) -> Stage:
         stdout=Screen(tty=tty),
         stderr=Screen(tty=tty),
         environ={"TERM": "xterm", **environ},
-        draw=draw,
+        draw=table_lines,
     )

@@ -8,10 +8,18 @@ from typing import Literal, cast
 from msgspec import structs
 
 from hermes.commands.chat import chat_commands
+from hermes.commands.unknown import checked_busy, checked_commands
 from hermes.core import events as e
 from hermes.core import step as s
-from hermes.core.channel import Command, Considered, Desk, Obeyed, Status
-from hermes.core.errors import HermesError, Rejected
+from hermes.core.channel import (
+    AudienceOf,
+    Command,
+    CommandContext,
+    CommandResult,
+    Considered,
+    GatewayStatus,
+)
+from hermes.core.errors import HermesError, ProviderFailed, Rejected
 from hermes.core.grants import Grant
 from hermes.core.ids import MessageId, NodeId, SessionId, SessionKey, session_key
 from hermes.core.messages import (
@@ -29,11 +37,12 @@ from hermes.core.messages import (
 )
 from hermes.core.people import Role
 from hermes.core.projection import commit_of, replies_of
-from hermes.core.rules import Allow, Ask, BusyMode, Rules, Verdict
+from hermes.core.rules import Allow, Ask, BusyMode, DecisionContext, Rules, Verdict
 from hermes.core.session import Session, Turn, call_id
-from hermes.core.store import Accepted, Counts, Fence, MediaShelf, Store
-from hermes.gateway.plan import Errand, Plan, Planner, obeyed
-from hermes.gateway.present import Present
+from hermes.core.store import Accepted, Counts, Fence, MediaStore, Store
+from hermes.gateway.plan import AsyncCommand, Plan, Planner, obeyed
+from hermes.gateway.process_state import ProcessState
+from hermes.testing.hosts import FakeContext
 from tests.unit.core.life import asked
 from tests.unit.core.strict import request_lines
 
@@ -62,7 +71,7 @@ def choose(name: str) -> str:
     return name.lower()
 
 
-def asks_before_paying(_session: Session, call: Call) -> Verdict:
+def asks_before_paying(_session: Session, call: Call, _moment: DecisionContext) -> Verdict:
     return Ask("Sure?") if call.tool == "pay" else Allow()
 
 
@@ -75,9 +84,13 @@ class Town:
     on_stop: Literal["keep", "reset"] = "keep"
     busy: BusyMode = "queue"
     tells: frozenset[str] = frozenset()
-    status: Status | None = None
+    status: GatewayStatus | None = None
     roles: dict[str, Role] = field(default_factory=dict)  # who is not named is an owner
+    audience: AudienceOf = lambda platform: "owner" if platform == "local" else "people"
     offer: Grant | None = None  # what an "always" would mean
+    session_offer: Grant | None = None  # what a "for this session" would mean
+    wrong: str | None = ""  # what keeps a gateway from starting again; None: there is none
+    dead_models: frozenset[str] = frozenset()  # those that do not answer
     ids: "itertools.count[int]" = field(default_factory=lambda: itertools.count(1))
     chats: dict[SessionKey, "Chat"] = field(default_factory=dict)
 
@@ -86,45 +99,59 @@ class Town:
 
     @property
     def commands(self) -> dict[str, Command]:
-        made = chat_commands(on_stop=self.on_stop, default_model=DEFAULT_MODEL, choose=choose)
+        made = chat_commands(
+            on_stop=self.on_stop,
+            default_model=DEFAULT_MODEL,
+            choose=choose,
+            try_model=self.try_model,
+        )
         return {command.name: command for command in made}
+
+    async def try_model(self, name: str) -> None:
+        if name in self.dead_models:
+            raise ProviderFailed(f"{name} does not answer")
 
     @property
     def planner(self) -> Planner:
-        commands = self.commands
+        commands = checked_commands(self.commands)
         rules = Rules(
-            commands={name: command.busy for name, command in commands.items()},
+            commands=checked_busy({name: command.busy for name, command in commands.items()}),
             effect=lambda call: EFFECTS[call.tool],
             verdict=asks_before_paying,
-            role=lambda sender: self.roles.get(sender.id, Role.OWNER),
+            role=lambda sender, _register: self.roles.get(sender.id, Role.OWNER),
             busy=self.busy,
             tells=self.tells,
         )
-        present = Present(lambda: self.now, "1", "sqlite", NodeId("n"))
-        return Planner(rules=rules, commands=commands, present=present, new_id=self.new_id)
+        process = ProcessState(lambda: self.now, "1", "sqlite", NodeId("n"))
+        return Planner(rules=rules, commands=commands, process=process, new_id=self.new_id)
 
     async def accept(self, inbound: Inbound) -> Accepted:
         assert self.store is not None, "messages to other chats need a store"
         return await self.store.journal.accept(inbound, opens=SessionId(self.new_id()))
 
-    async def _status(self) -> Status:
+    async def _status(self) -> GatewayStatus:
         assert self.status is not None, "the test says what the status is"
         return self.status
+
+    async def _preflight(self) -> str:
+        return self.wrong or ""
 
     async def _consider(self, purpose: str, _task: str, text: str) -> Considered:
         spent = Spent(purpose=purpose, model="m", usage=Usage())
         return Considered(text=f"about {text}", spent=spent)
 
     @property
-    def desk(self) -> Desk:
+    def context(self) -> CommandContext:
         """A command that needs the store is tested on one; none needs the shelf."""
-        return Desk(
+        return FakeContext(
             store=cast("Store", self.store),
-            media=cast("MediaShelf", None),
+            media=cast("MediaStore", None),
             accept=self.accept,
             status=self._status,
             consider=self._consider,
             clock=lambda: self.now,
+            audience=self.audience,
+            preflight=self._preflight if self.wrong is not None else None,
         )
 
     async def chat(self, key: SessionKey = KEY, address: Address = ADDRESS) -> "Chat":
@@ -199,20 +226,21 @@ class Chat:
                 continue
             if isinstance(plan.then, s.AskPerson):
                 question = asked(self.session, plan.then, self.town.now)
-                arrived = (structs.replace(question, offer=self.town.offer),)
+                offers = {"offer": self.town.offer, "session_offer": self.town.session_offer}
+                arrived = (structs.replace(question, **offers),)
                 continue
-            errands = [launch for launch in plan.launches if isinstance(launch, Errand)]
+            errands = [launch for launch in plan.launches if isinstance(launch, AsyncCommand)]
             if not errands:
                 return plan
             arrived = await self._run(errands[0])
 
-    async def _run(self, errand: Errand) -> tuple[e.Event, ...]:
-        look = errand.command.look
+    async def _run(self, errand: AsyncCommand) -> tuple[e.Event, ...]:
+        look = errand.command.run_async
         assert look is not None
         try:
-            return obeyed(errand.order, await look(errand.order, self.town.desk))
+            return obeyed(errand.order, await look(errand.order, self.town.context))
         except HermesError as error:
-            return obeyed(errand.order, Obeyed(replies=(errand.order.reply(str(error)),)))
+            return obeyed(errand.order, CommandResult(replies=(errand.order.reply(str(error)),)))
 
     async def refresh(self) -> None:
         """Own the lane, and see what others have written to it."""

@@ -9,18 +9,18 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from msgspec.structs import replace
 
-from hermes.core.channel import ChannelStatus, Status
+from hermes.core.channel import ChannelStatus, GatewayStatus
 from hermes.core.errors import ToolFailed
 from hermes.core.ids import CallId, SessionKey, TurnId, chat_key
 from hermes.core.messages import Address, Call
 from hermes.core.people import Role
-from hermes.core.ports import Bench
+from hermes.core.ports import ToolContext
 from hermes.stores.sqlite import open_sqlite
 from hermes.tools.recall import recall_tool
 from tests.quick import quick_folder
 from tests.unit.commands.chats import NODE, QUIET, Chat, Town
 
-STATUS = Status(
+STATUS = GatewayStatus(
     state="ready",
     version="1",
     store="sqlite",
@@ -72,17 +72,17 @@ async def chat_at(town: Town, place: int) -> tuple[str, Chat]:
 
 
 async def recalled(town: Town, here: SessionKey, **arguments: object) -> str:
-    bench = Bench(
+    context = ToolContext(
         session=here,
         turn=TurnId("t"),
         call=Call(id=CallId("c"), tool="session_search", arguments=json.dumps(arguments)),
         facts={},
         labels=frozenset(),
         watch=lambda _: None,
-        desk=town.desk,
+        host=town.context,
     )
     try:
-        return (await TOOL.run(bench)).text
+        return (await TOOL.run(context)).text
     except ToolFailed as failed:
         return str(failed)
 
@@ -118,13 +118,13 @@ async def look(town: Town, place: int) -> None:
         lane = PLACES[other][1]
         told.append(await recalled(town, chat.session.key, query="secret*", session=lane))
         for text in told:
-            own = re.sub(r"(is called|search|no|None is called) “[^”]*”", "", text)
+            own = re.sub(r"(is called|search|no|conversation called) “[^”]*”", "", text)
             own = own.replace(f"“secret{other}”", "")  # what was asked is said back
             seen = {int(found) for found in SECRET.findall(own)}
             assert seen <= {place}, f"{who} in {chat.session.key} reads: {text}"
             if ROLES[who] is not Role.OWNER:
                 assert "everywhere" not in text.lower(), text
-                assert "question" not in text.lower() or "for my owner" in text, text
+                assert "question" not in text.lower() or "Only my owner" in text, text
 
 
 async def lived(folder: Path, history: list[tuple[int, str]]) -> None:

@@ -5,12 +5,12 @@ from msgspec.structs import replace
 from hermes.core import events as e
 from hermes.core.ids import SessionKey
 from hermes.core.people import Role
-from hermes.core.session import Asking, Idle, Running
-from hermes.gateway.plan import Errand
+from hermes.core.session import Idle, Running, Waiting
+from hermes.gateway.plan import AsyncCommand
 from tests.unit.commands.chats import ADDRESS, GROUP, GROUP_ADDRESS, Chat, Town
 
 WORKING = "Working on it in the background; the answer comes here."
-NOTHING = "Nothing runs in the background for this chat. /background TEXT begins something."
+NOTHING = "No background work for this chat. Start some with /background TEXT."
 
 
 async def lanes(town: Town) -> list[SessionKey]:
@@ -54,9 +54,9 @@ async def test_a_second_run_after_a_crash_is_no_second_request(town: Town) -> No
     died_before_its_commit = replace(before, waiting=(command,))
     plan = town.planner.plan(died_before_its_commit, (), epoch=chat.epoch, reached=False)
     [errand] = plan.launches
-    assert isinstance(errand, Errand)
-    assert errand.command.look is not None
-    again = await errand.command.look(errand.order, town.desk)
+    assert isinstance(errand, AsyncCommand)
+    assert errand.command.run_async is not None
+    again = await errand.command.run_async(errand.order, town.context)
     assert [reply.text for reply in again.replies] == [WORKING]
     [lane] = await lanes(town)
     assert len((await town.chat(lane)).events) == 1
@@ -73,8 +73,8 @@ async def test_c63_its_question_is_answered_from_this_chat(town: Town) -> None:
     chat = await town.chat()
     other = await behind(town, chat)
     await other.answer("", "pay")
-    assert isinstance(other.session.phase, Asking)
-    assert await chat.say(f"/approve {other.session.phase.question}") == []
+    assert isinstance(other.session.phase, Waiting)
+    assert await chat.say(f"/approve {other.session.questions[0].question}") == []
     await other.go()
     assert isinstance(other.session.phase, Running)
 
@@ -85,9 +85,9 @@ async def test_c63_without_a_name_the_only_open_question_is_meant(town: Town) ->
     await one.answer("", "pay")
     await two.answer("", "pay")
     [told] = await chat.say("/deny")
-    assert told.startswith("Several questions wait.")
-    assert isinstance(one.session.phase, Asking)
-    await chat.say(f"/deny {one.session.phase.question} too dear")
+    assert told.startswith("Several questions are waiting.")
+    assert isinstance(one.session.phase, Waiting)
+    await chat.say(f"/deny {one.session.questions[0].question} too dear")
     await one.go()
     assert "too dear" in one.rows[-1].text
     assert await chat.say("/approve") == []
@@ -100,10 +100,10 @@ async def test_c63_in_a_group_only_its_person_answers_and_stops(town: Town) -> N
     chat = await town.chat(GROUP, GROUP_ADDRESS)
     other = await behind(town, chat, by="ann")
     await other.answer("", "pay")
-    assert await chat.say("/approve", by="bob") == ["/approve is for my owner."]
+    assert await chat.say("/approve", by="bob") == ["Only my owner can use /approve."]
     assert await chat.say("/background stop", by="bob") == [NOTHING]
     await other.go()
-    assert isinstance(other.session.phase, Asking)
+    assert isinstance(other.session.phase, Waiting)
     assert await chat.say("/background stop", by="ann") == ["Stopping 1 background turn."]
     await other.go()
     assert other.session.phase == Idle()

@@ -14,7 +14,7 @@ from tests.unit.commands.chats import GROUP, GROUP_ADDRESS, Chat, Town
 from tests.unit.core.strategies import inbound
 
 NONE = ["There is no earlier conversation here."]
-HOW = "/resume and its number brings one back; so does its title, or the start of its id."
+HOW = "Use /resume with its number, its title or the start of its id."
 
 
 async def texts(chat: Chat) -> list[str]:
@@ -59,7 +59,7 @@ async def test_a_conversation_is_found_by_what_it_is_called(town: Town, name: st
     chat = await with_past(town)
     assert await chat.say(f"/resume {name}") == ["Back in “Trip to Rome” (2 messages)."]
     assert await texts(chat) == ["Where is Rome?", "In Italy."]
-    assert chat.session.facts["title"] == "Trip to Rome"
+    assert chat.session.facts.title == "Trip to Rome"
     await chat.exchange("And Milan?", "Too.")
     assert await texts(chat) == ["Where is Rome?", "In Italy.", "And Milan?", "Too."]
 
@@ -88,9 +88,9 @@ async def test_a_name_that_fits_several_or_none_lists_what_there_is(town: Town) 
         "3. “Trip to Rome”",
     ]
     [none] = await chat.say("/resume Lima")
-    assert none.startswith("None is called “Lima”. There are:\n1. “Tax”")
+    assert none.startswith("There is no conversation called “Lima”. There are:\n1. “Tax”")
     [none] = await chat.say("/resume 9")
-    assert none.startswith("None is called “9”.")
+    assert none.startswith("There is no conversation called “9”.")
     assert chat.session.id == current
 
 
@@ -171,7 +171,7 @@ async def test_conversations_of_other_lanes_are_neither_listed_nor_found(town: T
     await chat.exchange("hello")
     await chat.say("/new")
     [told] = await chat.say(f"/resume {old}")
-    assert told.startswith("None is called")
+    assert told.startswith("There is no conversation called")
     assert "secret" not in told
     [told] = await chat.say("/sessions")
     assert "secret" not in told
@@ -186,7 +186,7 @@ async def test_sessions_lists_the_conversations_of_this_lane(town: Town) -> None
         "- “What is a tundra?” (2 messages, just now), this one",
         "- “Where is Oslo?” (2 messages, 1 hour ago)",
         "- “Trip to Rome” (2 messages, 2 hours ago)",
-        "/resume goes back to an earlier conversation.",
+        "/resume opens an earlier conversation.",
     ]
 
 
@@ -217,17 +217,17 @@ async def test_lists_have_a_limit(town: Town) -> None:
 async def test_a_title_is_set_shown_and_one_line() -> None:
     chat = await Town().chat()
     assert await chat.say("/title") == ["This conversation has no title. /title TEXT gives it one."]
-    assert await chat.say("/title  Two\nlines \x07 here") == ["Its title is “Two lines here” now."]
-    assert chat.session.facts["title"] == "Two lines here"
+    assert await chat.say("/title  Two\nlines \x07 here") == ["The title is now “Two lines here”."]
+    assert chat.session.facts.title == "Two lines here"
     [told] = await chat.say("/title")
     assert told.startswith("This conversation is called “Two lines here”.")
     [told] = await chat.say(f"/title {'x' * 81}")
     assert "at most 80" in told
-    assert chat.session.facts["title"] == "Two lines here"
+    assert chat.session.facts.title == "Two lines here"
     await chat.say(f"/title {'x' * 80}")
-    assert chat.session.facts["title"] == "x" * 80
+    assert chat.session.facts.title == "x" * 80
     await chat.say("/new")
-    assert "title" not in chat.session.facts
+    assert not chat.session.facts.title
 
 
 def test_the_view_of_a_conversation_is_told_from_the_events_of_its_lane() -> None:
@@ -269,7 +269,7 @@ async def test_pol_02_of_a_conversation_whose_beginning_is_not_known_the_worst_i
     assert town.store is not None
     [row] = await town.store.library.conversations(chat.session.key, limit=5)
     later = replace(chat.session, position=EVENTS_MAX + chat.session.position)
-    found = await last_view(later, row, town.desk)
+    found = await last_view(later, row, town.context)
     assert set(found.labels) == {"private", "untrusted"}
 
 
@@ -284,11 +284,11 @@ async def test_sessions_search_finds_what_this_chat_may_see(town: Town) -> None:
     chat = await with_past(town)
     group = await town.chat(GROUP, GROUP_ADDRESS)
     await group.exchange("Oslo is cold", "It is.")
-    first = (await town.desk.store.library.conversations(chat.session.key, limit=9))[1].id
+    first = (await town.context.store.library.conversations(chat.session.key, limit=9))[1].id
     [told] = await chat.say("/sessions search oslo")
     assert told.splitlines() == [
         f"- ann, 1 hour ago, telegram:dm:1, {first}: Where is [Oslo]?",
-        "/resume and an id goes back to a conversation of this chat.",
+        "Use /resume with an id to open a conversation of this chat.",
     ]
     [told] = await group.say("/sessions search oslo")
     assert "telegram:group:7" in told

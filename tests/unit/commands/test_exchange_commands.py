@@ -18,10 +18,10 @@ async def test_undo_takes_the_last_exchange_back_and_then_the_one_before(town: T
     chat = await town.chat()
     await chat.exchange("one", "first")
     await chat.exchange("two", "second")
-    assert await chat.say("/undo") == ["Taken back: “two”."]
+    assert await chat.say("/undo") == ["Undone: “two”."]
     assert await texts(chat) == ["one", "first"]
     assert chat.then == s.Rest()
-    assert await chat.say("/undo") == ["Taken back: “one”."]
+    assert await chat.say("/undo") == ["Undone: “one”."]
     assert await texts(chat) == []
     assert await chat.say("/undo") == NOTHING
     await chat.exchange("three", "third")
@@ -33,7 +33,7 @@ async def test_undo_says_that_what_was_done_stays_done(town: Town) -> None:
     chat = await town.chat()
     await chat.exchange("dig " * 40, "dug", "look")
     [told] = await chat.say("/undo")
-    assert told.endswith("…”. What was done for it stays done.")
+    assert told.endswith("…”. This does not undo what its tools did.")
     assert len(told) < 100
 
 
@@ -45,7 +45,7 @@ async def test_retry_asks_the_same_again(town: Town) -> None:
     await chat.answer("", "look")
     await chat.result()
     await chat.answer("second")
-    assert await chat.say("/retry") == ["Once more: “two”"]
+    assert await chat.say("/retry") == ["Trying again: “two”"]
     assert isinstance(chat.then, s.AskModel)
     assert [line.role for line in await chat.read()] == ["user", "assistant", "user"]
     asked = (await chat.read())[-1]
@@ -89,11 +89,11 @@ async def test_a_queued_retry_waits_for_nobody_and_interrupts_nobody(town: Town)
 async def test_while_a_turn_runs_it_has_to_be_stopped_first(text: str) -> None:
     chat = await Town().chat()
     await chat.say("one")
-    assert await chat.say(text) == ["A turn is running. /stop it first."]
+    assert await chat.say(text) == ["A turn is running. Stop it first with /stop."]
     assert isinstance(chat.session.phase, Running)
     await chat.answer("", "pay")
     [told] = await chat.say(text)
-    assert told.startswith("A question waits for you.")
+    assert told.startswith("A question is waiting for you.")
 
 
 @pytest.mark.parametrize("text", ["/retry", "/undo"])
@@ -109,7 +109,7 @@ async def test_c14_one_tap_goes_on_with_a_parked_turn() -> None:
     turn = chat.turn.id
     await chat.say("/suspend")
     [told] = await chat.say("/undo")
-    assert told.startswith("This conversation is parked.")
+    assert told.startswith("This conversation is suspended.")
     assert await chat.say("/retry") == []
     assert chat.turn.id == turn
     assert isinstance(chat.session.phase, Running)

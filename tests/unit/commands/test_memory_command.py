@@ -6,12 +6,12 @@ from typing import cast
 import pytest
 
 from hermes.commands.memory import NOT_HERE, USAGE, memory_command
-from hermes.core.channel import Desk, Order
+from hermes.core.channel import CommandCall, CommandContext
 from hermes.core.ids import MessageId, SessionId, SessionKey
 from hermes.core.messages import Address, Inbound, Person
 from hermes.core.session import Session
 from hermes.memory.files import FileMemories
-from hermes.views.memory import By, Change, Claim
+from hermes.views.memory import By, MemoryChange, MemoryClaim
 
 DM = "agent:main:telegram:dm:1"
 STRANGER = By(author="agent", turn="t1", trust="untrusted")
@@ -35,7 +35,7 @@ class Chat:
             text=f"/memory {argument}",
             at=1_060.0,
         )
-        order = Order(
+        order = CommandCall(
             session=Session(key=SessionKey(key)),
             inbound=inbound,
             argument=argument,
@@ -44,13 +44,13 @@ class Chat:
             reached=False,
             new_session=lambda: SessionId("s"),
         )
-        look = memory_command(self.memories).look
+        look = memory_command(self.memories).run_async
         assert look is not None
         (reply,) = (await look(order, NO_DESK)).replies
         return reply.text
 
 
-NO_DESK = cast("Desk", None)  # it is not looked at
+NO_DESK = cast("CommandContext", None)  # it is not looked at
 
 
 @pytest.fixture
@@ -65,7 +65,7 @@ async def test_what_is_kept_is_shown_and_taken_back(chat: Chat) -> None:
     )
     assert await chat.say("") == "Memory (0% full):\ne1: Likes tea."
     assert "1: 1 minute ago, add by you: + e1: Likes tea." in await chat.say("history")
-    assert await chat.say("undo") == "Taken back. undo of 1 by you: - e1: Likes tea."
+    assert await chat.say("undo") == "Undone. undo of 1 by you: - e1: Likes tea."
     assert "Applied" in await chat.say("add Likes coffee.")
     assert "- e2: Likes coffee." in await chat.say("remove e2")
 
@@ -80,7 +80,7 @@ async def test_a_command_that_is_run_again_after_a_crash_changes_nothing_more(ch
 
 async def test_proposals_wait_for_the_person(chat: Chat) -> None:
     for text in ("One.", "Two."):
-        change = Change(action="add", target="user", new=(Claim(text),))
+        change = MemoryChange(action="add", target="user", new=(MemoryClaim(text),))
         chat.memories.change(change, STRANGER)
     assert "2 proposals wait: /memory proposals" in await chat.say("")
     shown = await chat.say("proposals")
@@ -88,7 +88,7 @@ async def test_proposals_wait_for_the_person(chat: Chat) -> None:
     assert await chat.say("approve p1") == ("Applied as version 1: add by Hermes: + e1: One.")
     assert "Applied as version 1" in await chat.say("approve P1", again=True)
     assert await chat.say("reject p2") == "Dropped: add “Two.” to about you (from turn t1)."
-    assert await chat.say("proposals") == "No proposal waits."
+    assert await chat.say("proposals") == "There are no proposals."
 
 
 async def test_nobody_else_sees_or_changes_it(chat: Chat) -> None:
@@ -99,7 +99,7 @@ async def test_nobody_else_sees_or_changes_it(chat: Chat) -> None:
 
 async def test_what_makes_no_sense_is_answered(chat: Chat) -> None:
     assert await chat.say("forget everything") == USAGE
-    assert "“x” is no version" in await chat.say("undo x")
-    assert (await chat.say("undo")).startswith("Nothing was changed: there is nothing to take back")
+    assert "“x” is not a version" in await chat.say("undo x")
+    assert (await chat.say("undo")).startswith("Nothing was changed: there is nothing to undo")
     assert "no text to keep" in await chat.say("add")
-    assert "no entry is “e9”" in await chat.say("remove e9")
+    assert "no entry matches “e9”" in await chat.say("remove e9")

@@ -3,7 +3,7 @@
 from msgspec.structs import replace
 
 from hermes.core import events as e
-from hermes.core.channel import ChannelStatus, Status
+from hermes.core.channel import ChannelStatus, GatewayStatus
 from hermes.core.ids import NodeId
 from tests.unit.commands.chats import QUIET, Chat, Town
 
@@ -17,7 +17,7 @@ TELEGRAM = ChannelStatus(
 )
 API = ChannelStatus(name="api", state="down", since=NOW - 60, problem="the port is taken")
 WAITING = ChannelStatus(name="other", state="waiting", since=NOW - 1)
-STATUS = Status(
+STATUS = GatewayStatus(
     state="ready",
     version="1.2.3",
     pid=1,
@@ -32,7 +32,7 @@ STATUS = Status(
 )
 
 
-async def chat_with(status: Status = STATUS) -> Chat:
+async def chat_with(status: GatewayStatus = STATUS) -> Chat:
     return await Town(now=NOW, status=status).chat()
 
 
@@ -44,7 +44,7 @@ async def test_status_of_a_quiet_chat() -> None:
         "This conversation has 0 messages; nothing is running.",
         "Model: custom:small",
         "Everywhere: 1 turn running, 0 messages queued.",
-        "To be sent: 0 replies.",
+        "Waiting to be sent: 0 replies.",
         "telegram: connected",
         "api: down (the port is taken)",
     ]
@@ -68,7 +68,8 @@ async def test_status_of_a_busy_chat() -> None:
     chat.town.now += 61
     [told] = await chat.say("/status")
     assert told.splitlines()[1:11] == [
-        "After crashes in a row nothing goes on by itself; write in a chat to go on there.",
+        "After several crashes, interrupted turns are not resumed automatically. "
+        "Write in a chat to continue there.",
         "This conversation, “Trip”, has 1 message; "
         f"turn {chat.turn.id} has been running for 1 minute.",
         "1 message waits here.",
@@ -77,7 +78,7 @@ async def test_status_of_a_busy_chat() -> None:
         "Everywhere: 1 turn running, 1 message queued.",
         "2 questions open.",
         "3 turns interrupted, to be resumed.",
-        "To be sent: 3 replies, the oldest since 1 minute.",
+        "Waiting to be sent: 3 replies, the oldest since 1 minute.",
         "Given up: 4.",
     ]
 
@@ -90,17 +91,16 @@ async def test_status_of_a_chat_that_waits_and_of_one_that_is_parked() -> None:
     assert f"turn {chat.turn.id} has been waiting for an answer for a moment." in told
     await chat.say("/suspend")
     [told] = await chat.say("/status")
-    assert "it is parked: it was suspended by its owner." in told
+    assert "it is suspended: its owner suspended it." in told
 
 
 async def test_platforms_tell_how_each_is() -> None:
     chat = await chat_with(replace(STATUS, channels=(TELEGRAM, API, WAITING)))
     [told] = await chat.say("/platforms")
     assert told.splitlines() == [
-        "telegram: connected for 2 hours, last message 3 minutes ago, "
-        "last asked for news 4 seconds ago",
+        "telegram: connected for 2 hours, last message 3 minutes ago, last poll 4 seconds ago",
         "api: down for 1 minute, no message yet (the port is taken)",
-        "other: waiting for 1 second, another node has the connection, no message yet",
+        "other: waiting for 1 second, another node holds the connection, no message yet",
     ]
 
 

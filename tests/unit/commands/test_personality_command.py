@@ -31,7 +31,7 @@ async def test_they_are_listed_each_on_one_short_line() -> None:
     chat = await Tavern().chat()
     [told] = await chat.say("/personality")
     first, warm, pirate = told.splitlines()
-    assert first.startswith("I speak without a personality here. /personality NAME")
+    assert first.startswith("No personality is set here. /personality NAME")
     assert warm == "warm: Be friendly."
     assert pirate.startswith("pirate: Talk like a sailor.")
     assert len(pirate) < 80
@@ -42,22 +42,22 @@ async def test_one_is_chosen_and_the_prompt_is_made_anew() -> None:
     chat = await Tavern().chat()
     await chat.record(e.FactSet("prompt", "digest", 1.0))
     assert await chat.say("/personality PIRATE") == ["From now on: pirate."]
-    assert chat.session.facts["personality"] == "pirate"
-    assert "prompt" not in chat.session.facts
+    assert chat.session.facts.personality == "pirate"
+    assert not chat.session.facts.prompt
     [told] = await chat.say("/personality")
     assert told.startswith("The personality here is pirate.")
     await chat.say("/new")
-    assert chat.session.facts["personality"] == "pirate", "it is the chat's, not the conversation's"
+    assert chat.session.facts.personality == "pirate", "it is the chat's, not the conversation's"
 
 
 async def test_none_goes_without() -> None:
     chat = await Tavern().chat()
     await chat.say("/personality warm")
     [told] = await chat.say("/personality none")
-    assert told == "From now on I speak without a personality."
-    assert "personality" not in chat.session.facts
+    assert told == "The personality is now off."
+    assert not chat.session.facts.personality
     before = len(facts_set(chat))
-    assert "It stays so." in (await chat.say("/personality none"))[0]
+    assert "Nothing was changed." in (await chat.say("/personality none"))[0]
     assert len(facts_set(chat)) == before, "the prompt stays when nothing changes"
 
 
@@ -65,10 +65,10 @@ async def test_the_default_can_be_left_and_taken_again() -> None:
     chat = await Tavern(default="warm").chat()
     assert (await chat.say("/personality"))[0].startswith("The personality here is warm.")
     await chat.say("/personality none")
-    assert chat.session.facts["personality"] == "none"
-    assert (await chat.say("/personality"))[0].startswith("I speak without")
+    assert chat.session.facts.personality == "none"
+    assert (await chat.say("/personality"))[0].startswith("No personality is set")
     await chat.say("/personality warm")
-    assert "personality" not in chat.session.facts, "it follows the settings again"
+    assert not chat.session.facts.personality, "it follows the settings again"
 
 
 async def test_an_unknown_one_is_answered_with_the_list_and_changes_nothing() -> None:
@@ -78,7 +78,7 @@ async def test_an_unknown_one_is_answered_with_the_list_and_changes_nothing() ->
     assert told.startswith("There is no personality “dragon xxx")
     assert "warm: Be friendly." in told
     assert len(told) < 400
-    assert chat.session.facts["prompt"] == "digest"
+    assert chat.session.facts.prompt == "digest"
 
 
 async def test_one_that_is_gone_from_the_settings_is_said_to_be() -> None:
@@ -87,7 +87,7 @@ async def test_one_that_is_gone_from_the_settings_is_said_to_be() -> None:
     await chat.say("/personality butler")
     del tavern.known["butler"]
     [told] = await chat.say("/personality")
-    assert told.startswith("The personality here is butler, which is gone from the settings.")
+    assert told.startswith("The personality here is butler, which is no longer in the settings.")
 
 
 async def test_a_long_list_is_cut() -> None:

@@ -5,6 +5,7 @@ import pytest
 from hermes.commands.words import ago, counted, first_words, lasting
 from hermes.core import events as e
 from hermes.core import step as s
+from hermes.core.people import Role
 from hermes.core.session import Running
 from tests.unit.commands.chats import ADDRESS, DEFAULT_MODEL, Town
 
@@ -20,20 +21,20 @@ async def test_the_model_is_shown_chosen_and_forgotten() -> None:
     [told] = await chat.say("/model")
     assert told.startswith(f"The model here is {DEFAULT_MODEL}, the default.")
     assert await chat.say("/model OTHER:Big") == ["From the next request on: other:big."]
-    assert chat.session.facts["model"] == "other:big"
+    assert chat.session.facts.model == "other:big"
     await chat.say("/new")
     [told] = await chat.say("/model")
     assert told.startswith("The model here is other:big.")
     [told] = await chat.say("/model default")
     assert DEFAULT_MODEL in told
-    assert "model" not in chat.session.facts
+    assert not chat.session.facts.model
 
 
 async def test_a_model_that_cannot_be_chosen_changes_nothing() -> None:
     chat = await Town().chat()
     await chat.say("/model other:big")
-    assert await chat.say("/model nonsense") == ["It stays as it is: nonsense names no provider"]
-    assert chat.session.facts["model"] == "other:big"
+    assert await chat.say("/model nonsense") == ["Nothing was changed: nonsense names no provider"]
+    assert chat.session.facts.model == "other:big"
 
 
 async def test_sethome_remembers_this_chat() -> None:
@@ -47,11 +48,24 @@ async def test_c06_a_restart_is_asked_for_by_the_message_that_said_so() -> None:
     chat = await Town().chat()
     await chat.say("hello")
     [told] = await chat.say("/restart")
-    assert "try to go on" in told
+    assert "try to resume" in told
     [asked] = [x for x in chat.events if isinstance(x, e.RestartAsked)]
     [done] = [x for x in chat.events if isinstance(x, e.CommandRun)]
     assert asked.message == done.message
     assert isinstance(chat.session.phase, Running), "the turn may finish"
+
+
+@pytest.mark.parametrize(
+    ("wrong", "words"),
+    [("model.provider: no model", "could not start: model"), (None, "No gateway")],
+)
+async def test_a_restart_that_cannot_be_is_told_and_not_asked_for(
+    wrong: str | None, words: str
+) -> None:
+    chat = await Town(wrong=wrong).chat()
+    [told] = await chat.say("/restart")
+    assert words in told
+    assert not [x for x in chat.events if isinstance(x, e.RestartAsked)]
 
 
 async def test_help_tells_what_the_commands_declare() -> None:
@@ -68,14 +82,63 @@ async def test_help_tells_what_the_commands_declare() -> None:
 async def test_help_about_one_command(name: str) -> None:
     chat = await Town().chat()
     [told] = await chat.say(f"/help {name}")
-    assert told == "/steer TEXT: Tell the running turn something without stopping it."
-    assert await chat.say("/help dance") == ["There is no such command. /help lists all of them."]
+    assert told == "/steer TEXT: Add a note to the running turn without stopping it."
+    assert await chat.say("/help dance") == [
+        "There is no command /dance. /help lists all commands."
+    ]
 
 
-async def test_a_word_that_is_no_command_is_a_message() -> None:
+async def test_a_word_that_is_no_command_is_corrected_and_not_sent_to_the_model() -> None:
     chat = await Town().chat()
-    assert await chat.say("/dance with me") == []
+    [told] = await chat.say("/stats please")
+    assert told.startswith("There is no command /stats. Did you mean /status?")
+    [told] = await chat.say("/dance with me")
+    assert told.startswith("There is no command /dance. /help lists all commands.")
+    assert isinstance(chat.then, s.Rest)
+
+
+async def test_a_correction_names_no_command_that_the_person_may_not_give() -> None:
+    chat = await Town(roles={"ann": Role.MEMBER}).chat()
+    [told] = await chat.say("/restrat")
+    assert "/restart" not in told
+
+
+async def test_a_path_is_a_message() -> None:
+    chat = await Town().chat()
+    assert await chat.say("/etc/hosts is empty, why?") == []
     assert isinstance(chat.then, s.AskModel)
+
+
+async def test_commands_of_the_window_are_listed_and_marked_as_such() -> None:
+    chat = await Town().chat()
+    [told] = await chat.say("/help")
+    for name in ("/skin", "/keys", "/mode"):
+        assert name in told.splitlines()[-2]
+        assert await chat.say(name) == [
+            f"{name} works only in the window: open it with hermes at a terminal. "
+            "To send it as a message, put another word before it."
+        ]
+    assert "Only in the window" in (await chat.say("/help skin"))[0]
+
+
+async def test_start_is_a_welcome_of_five_lines() -> None:
+    chat = await Town(roles={"ann": Role.MEMBER}).chat()
+    [told] = await chat.say("/start")
+    assert len(told.splitlines()) == 5
+    assert "/help" in told
+
+
+async def test_a_model_that_does_not_answer_is_not_kept() -> None:
+    chat = await Town(dead_models=frozenset({"nosuch:x"})).chat()
+    assert await chat.say("/model nosuch:x") == ["Nothing was changed: nosuch:x does not answer"]
+    assert not chat.session.facts.model
+
+
+async def test_a_restart_without_a_gateway_says_so() -> None:
+    chat = await Town(wrong=None).chat()
+    [told] = await chat.say("/restart")
+    assert told.startswith("No gateway runs here")
+    assert "hermes gateway start" in told
 
 
 def test_each_command_is_declared_once_and_can_be_run_in_one_way() -> None:
@@ -83,7 +146,7 @@ def test_each_command_is_declared_once_and_can_be_run_in_one_way() -> None:
     assert set(town.commands) >= WANTED
     for name, command in town.commands.items():
         assert name == command.name == name.lower()
-        assert (command.run is None) != (command.look is None), name
+        assert (command.run is None) != (command.run_async is None), name
         assert 3 <= len(command.summary) <= 100, name
         assert not command.summary.endswith("."), name
 

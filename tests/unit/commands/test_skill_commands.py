@@ -20,8 +20,8 @@ from hermes.core.channel import Command
 from hermes.core.people import Role
 from hermes.core.rules import Busy
 from hermes.core.session import Running
-from hermes.gateway.plan import Errand, Planner
-from hermes.skills.shelf import Shelf
+from hermes.gateway.plan import AsyncCommand, Planner
+from hermes.skills.library import SkillLibrary
 from tests.unit.commands.chats import GROUP, GROUP_ADDRESS, Town
 from tests.unit.skills.workshop import Workshop, folder, skill_md
 
@@ -33,7 +33,7 @@ class SkilledTown(Town):
     workshop: Workshop | None = None
 
     @property
-    def shelf(self) -> Shelf:
+    def shelf(self) -> SkillLibrary:
         assert self.workshop is not None
         return self.workshop.shelf()
 
@@ -131,9 +131,9 @@ async def test_killed_before_its_commit_it_is_one_message_with_the_same_id(
     first, second = [x.inbound for x in chat.events if isinstance(x, e.MessageReceived)][1:]
     plan = skilled.planner.plan(replace(before, waiting=(first,)), (), epoch=1, reached=False)
     [errand] = plan.launches
-    assert isinstance(errand, Errand)
-    assert errand.command.look is not None
-    again = await errand.command.look(errand.order, skilled.desk)
+    assert isinstance(errand, AsyncCommand)
+    assert errand.command.run_async is not None
+    again = await errand.command.run_async(errand.order, skilled.context)
     [received] = again.events
     assert isinstance(received, e.MessageReceived)
     assert (received.inbound.id, received.inbound.text) == (second.id, second.text)
@@ -177,9 +177,9 @@ async def test_a_proposal_is_shown_with_buttons_approved_and_undone(skilled: Ski
         ("Reject", f"/skills reject {id_}"),
     )
     [said] = await chat.say(f"/skills approve {id_}")
-    assert said.startswith("mine is in force (")
+    assert said.startswith("mine is active (")
     assert skilled.shelf.names() == {"daily-brief", "mine"}
-    assert await chat.say("/skills undo mine") == ["mine is gone, as it was before."]
+    assert await chat.say("/skills undo mine") == ["mine is removed: it has no earlier version."]
     assert await chat.say("/skills disable daily-brief") == ["daily-brief is disabled."]
     assert await chat.say("/skills enable daily-brief") == ["daily-brief is enabled."]
 

@@ -6,7 +6,7 @@ from hermes.core import events as e
 from hermes.core import step as s
 from hermes.core.messages import Address
 from hermes.core.rules import BusyMode
-from hermes.core.session import Asking, Idle, Running, Suspended
+from hermes.core.session import Idle, Running, Suspended, Waiting
 from tests.unit.commands.chats import ADDRESS, Chat, Town
 
 
@@ -60,7 +60,7 @@ async def test_c17_with_on_stop_reset_a_stop_parks_the_conversation() -> None:
 async def test_stop_reaches_a_turn_that_waits_for_an_answer() -> None:
     chat = await busy_chat()
     await chat.answer("", "pay")
-    assert isinstance(chat.session.phase, Asking)
+    assert isinstance(chat.session.phase, Waiting)
     await chat.say("/stop")
     assert chat.session.phase == Idle()
 
@@ -124,12 +124,12 @@ async def test_a_turn_that_waits_for_an_answer_can_be_steered() -> None:
     chat = await busy_chat()
     await chat.answer("", "pay")
     assert await chat.say("/steer the cheap one") == ["Noted for the next step."]
-    assert isinstance(chat.session.phase, Asking)
+    assert isinstance(chat.session.phase, Waiting)
 
 
 async def test_a_steer_needs_words_and_a_turn() -> None:
     chat = await Town().chat()
-    assert await chat.say("/steer") == ["Say what to keep in mind: /steer TEXT"]
+    assert await chat.say("/steer") == ["Add the text: /steer TEXT"]
     assert await chat.say("/steer left") == []
     assert [line.text for line in chat.rows] == ["left"], "it is a message then"
 
@@ -165,8 +165,10 @@ async def test_c60_queued_messages_are_one_turn_in_their_order() -> None:
 
 async def test_commands_do_not_queue_and_other_slashes_do() -> None:
     chat = await busy_chat()
-    assert await chat.say("/queue /stop") == ["A command does not queue; send it by itself."]
-    assert await chat.say("/queue") == ["Say what comes next: /queue TEXT"]
+    assert await chat.say("/queue /stop") == [
+        "Commands cannot be queued. Send the command directly."
+    ]
+    assert await chat.say("/queue") == ["Add the text: /queue TEXT"]
     assert isinstance(chat.session.phase, Running)
     assert await chat.say("/queue /etc/hosts, what is that?") == ["Queued."]
 
@@ -183,4 +185,4 @@ async def test_suspend_parks_once() -> None:
     chat = await busy_chat()
     assert await chat.say("/suspend") == ["Suspended."]
     assert isinstance(chat.session.phase, Suspended)
-    assert await chat.say("/suspend") == ["Suspended already."]
+    assert await chat.say("/suspend") == ["It is already suspended."]

@@ -5,11 +5,12 @@ from pathlib import Path
 
 from hermes.commands.usage import usage_commands
 from hermes.core import events as e
-from hermes.core.channel import Desk, Obeyed, Order
+from hermes.core.channel import CommandCall, CommandResult
 from hermes.core.ids import MessageId, SessionId
 from hermes.core.messages import Inbound, Person, Usage
 from hermes.core.people import Role
-from hermes.stores.media import FileShelf
+from hermes.stores.media import FileMediaStore
+from hermes.testing.hosts import FakeContext
 from hermes.views.chart import Sheet
 from hermes.views.svg import svg
 from tests.unit.commands.chats import GROUP, GROUP_ADDRESS, Chat, Town
@@ -33,11 +34,11 @@ async def spend(chat: Chat, model: str = "custom:big", usage: Usage = TOKENS) ->
 
 
 async def told(
-    chat: Chat, text: str, shelf: FileShelf, *, by: str = "ann", role: Role = Role.OWNER
-) -> Obeyed:
+    chat: Chat, text: str, shelf: FileMediaStore, *, by: str = "ann", role: Role = Role.OWNER
+) -> CommandResult:
     name, _, argument = text.partition(" ")
     commands = usage_commands(cost, drawn, lambda _session: 10_000)
-    look = next(command.look for command in commands if command.name == name)
+    look = next(command.run_async for command in commands if command.name == name)
     assert look is not None
     inbound = Inbound(
         id=MessageId("x"),
@@ -48,7 +49,7 @@ async def told(
         text=text,
         at=chat.town.now,
     )
-    order = Order(
+    order = CommandCall(
         session=chat.session,
         inbound=inbound,
         argument=argument,
@@ -58,14 +59,14 @@ async def told(
         new_session=lambda: SessionId("new"),
         role=role,
     )
-    desk = chat.town.desk
-    with_shelf = Desk(
-        store=desk.store,
+    context = chat.town.context
+    with_shelf = FakeContext(
+        store=context.store,
         media=shelf,
-        accept=desk.accept,
-        status=desk.status,
-        consider=desk.consider,
-        clock=desk.clock,
+        accept=context.accept,
+        status=context.status,
+        consider=context.consider,
+        clock=context.clock,
     )
     return await look(order, with_shelf)
 
@@ -77,7 +78,7 @@ async def test_usage_tells_nobody_but_the_owner_alone_what_others_have_taken(
     chat, group = await town.chat(), await town.chat(GROUP, GROUP_ADDRESS)
     await spend(chat)
     for where, role in ((chat, Role.PAIRED), (group, Role.OWNER), (group, Role.MEMBER)):
-        [reply] = (await told(where, "/usage", FileShelf(tmp_path), role=role)).replies
+        [reply] = (await told(where, "/usage", FileMediaStore(tmp_path), role=role)).replies
         assert reply.text.startswith("This conversation: ")
         assert "everywhere" not in reply.text
 
@@ -87,7 +88,7 @@ async def test_usage_tells_of_this_conversation_and_of_today(town: Town, tmp_pat
     chat = await town.chat()
     await spend(chat)
     await spend(await town.chat(GROUP, GROUP_ADDRESS), "custom:small")
-    [reply] = (await told(chat, "/usage", FileShelf(tmp_path))).replies
+    [reply] = (await told(chat, "/usage", FileMediaStore(tmp_path))).replies
     assert reply.text.splitlines() == [
         "This conversation: 1 model call, $1.00.",
         "Tokens: 1,000 in, 600 of them cached (60%), 50 written to the cache, 100 out, "
@@ -96,16 +97,16 @@ async def test_usage_tells_of_this_conversation_and_of_today(town: Town, tmp_pat
         "Tokens: 2,000 in, 1,200 of them cached (60%), 100 written to the cache, 200 out, "
         "80 of them reasoning.",
         "No price is known for custom:small: see `prices`.",
-        f"The model has about {chat.session.filled:,} of 10,000 tokens (11%) of this "
-        "conversation before it.",
+        f"This conversation fills about {chat.session.filled:,} of 10,000 tokens (11%) of the "
+        "model's context.",
     ]
 
 
 async def test_usage_of_a_new_conversation(town: Town, tmp_path: Path) -> None:
-    [reply] = (await told(await town.chat(), "/usage", FileShelf(tmp_path))).replies
+    [reply] = (await told(await town.chat(), "/usage", FileMediaStore(tmp_path))).replies
     assert reply.text.splitlines() == [
-        "This conversation: no model has been asked.",
-        "Today, everywhere: no model has been asked.",
+        "This conversation: no model calls.",
+        "Today, everywhere: no model calls.",
     ]
 
 
@@ -113,7 +114,7 @@ async def test_insights_come_with_a_picture(town: Town, tmp_path: Path) -> None:
     town.now = NOW
     chat = await town.chat()
     await spend(chat)
-    shelf = FileShelf(tmp_path)
+    shelf = FileMediaStore(tmp_path)
     [reply] = (await told(chat, "/insights 3", shelf)).replies
     assert reply.text.splitlines()[0] == "The last 3 days: 1 model call, 1.1k tokens, $1.00."
     [picture] = reply.media
@@ -127,7 +128,7 @@ async def test_a_chat_hears_nothing_of_who_else_there_is(town: Town, tmp_path: P
     chat, group = await town.chat(), await town.chat(GROUP, GROUP_ADDRESS)
     await spend(chat)
     await spend(group)
-    shelf = FileShelf(tmp_path)
+    shelf = FileMediaStore(tmp_path)
     for here, hidden in ((group, True), (chat, False)):
         [reply] = (await told(here, "/insights", shelf)).replies
         content = await shelf.get(reply.media[0])
@@ -137,10 +138,10 @@ async def test_a_chat_hears_nothing_of_who_else_there_is(town: Town, tmp_path: P
 
 
 async def test_wrong_days_and_empty_times_are_said(town: Town, tmp_path: Path) -> None:
-    shelf, chat = FileShelf(tmp_path), await town.chat()
+    shelf, chat = FileMediaStore(tmp_path), await town.chat()
     for wrong in ("0", "-1", "many", "99999", "²"):
         [reply] = (await told(chat, f"/insights {wrong}", shelf)).replies
         assert reply.text == "Say how many days, from 1 to 3660: /insights 30"
     [reply] = (await told(chat, "/insights", shelf)).replies
-    assert reply.text == "No model has been asked in that time."
+    assert reply.text == "No model calls in that time."
     assert reply.media == ()

@@ -50,5 +50,5 @@ def test_a_default_must_exist() -> None:
     assert checked_default("butler", known) == "butler"
     assert checked_default("", known) == ""
     assert checked_default("none", known) == "none"
-    with pytest.raises(Misconfigured, match=r"There are: concise, .*butler"):
+    with pytest.raises(Misconfigured, match=r"Choose one of: concise, .*butler"):
         checked_default("butlr", known)

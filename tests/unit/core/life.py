@@ -3,7 +3,7 @@
 import asyncio
 import hashlib
 import itertools
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable
 from dataclasses import dataclass, field
 from types import SimpleNamespace
 from typing import Literal, cast
@@ -13,14 +13,14 @@ from msgspec.structs import replace
 from hermes.commands.chat import chat_commands
 from hermes.core import events as e
 from hermes.core import step as s
-from hermes.core.channel import Desk, Obeyed
+from hermes.core.channel import CommandContext, CommandResult
 from hermes.core.ids import NodeId, ReplyId, SessionId
 from hermes.core.messages import Call, Effect, Line, Outcome, Reply
 from hermes.core.projection import commit_of
-from hermes.core.rules import Allow, BusyMode, ResumeRules, Rules, Verdict
+from hermes.core.rules import Allow, BusyMode, Judge, ResumeRules, Rules
 from hermes.core.session import Session, Turn, call_id
-from hermes.gateway.plan import Errand, Plan, Planner, obeyed
-from hermes.gateway.present import Present
+from hermes.gateway.plan import AsyncCommand, Plan, Planner, obeyed
+from hermes.gateway.process_state import ProcessState
 from tests.unit.core.strategies import KEY, inbound
 from tests.unit.core.strict import request_lines
 
@@ -32,7 +32,7 @@ class _NobodyElse:
         return ()
 
 
-NOBODY = cast("Desk", SimpleNamespace(store=SimpleNamespace(library=_NobodyElse())))
+NOBODY = cast("CommandContext", SimpleNamespace(store=SimpleNamespace(library=_NobodyElse())))
 ANSWER_S = 3600.0
 EFFECTS = {"look": Effect.READ, "tidy": Effect.IDEMPOTENT, "pay": Effect.EFFECT}
 
@@ -46,7 +46,7 @@ class Life:
     busy: BusyMode = "queue"
     on_stop: Literal["keep", "reset"] = "keep"
     resume: ResumeRules = field(default_factory=ResumeRules)
-    verdict: Callable[[Session, Call], Verdict] = lambda _session, _call: Allow()
+    verdict: Judge = lambda _session, _call, _moment: Allow()
     recovers: frozenset[str] = frozenset()
     session: Session = field(default_factory=lambda: Session(key=KEY))
     lines: list[Line] = field(default_factory=list)
@@ -67,6 +67,7 @@ class Life:
         rules = Rules(
             commands={name: command.busy for name, command in commands.items()},
             effect=lambda call: EFFECTS[call.tool],
+            parallel=lambda call: EFFECTS[call.tool] is Effect.READ,
             recovers=self.recovers,
             verdict=self.verdict,
             resume=self.resume,
@@ -75,7 +76,7 @@ class Life:
         return Planner(
             rules=rules,
             commands=commands,
-            present=Present(lambda: self.now, "0", "memory", NodeId("")),
+            process=ProcessState(lambda: self.now, "0", "memory", NodeId("")),
             new_id=lambda: f"id{next(self.numbers)}",
         )
 
@@ -94,10 +95,10 @@ class Life:
         plan = self.planner.plan(self.session, arrived, epoch=self.epoch, reached=False)
         if plan.events:
             self.record(*plan.events)
-        errands = [launch for launch in plan.launches if isinstance(launch, Errand)]
+        errands = [launch for launch in plan.launches if isinstance(launch, AsyncCommand)]
         for errand in errands:
-            assert errand.command.look is not None
-            found = asyncio.run(_looked(errand.command.look(errand.order, NOBODY)))
+            assert errand.command.run_async is not None
+            found = asyncio.run(_looked(errand.command.run_async(errand.order, NOBODY)))
             plan = self.go(*obeyed(errand.order, found))
         if isinstance(plan.then, s.AskPerson):
             self.record(asked(self.session, plan.then, self.now))
@@ -150,5 +151,5 @@ def asked(session: Session, step: s.AskPerson, now: float) -> e.QuestionAsked:
     )
 
 
-async def _looked(look: Awaitable[Obeyed]) -> Obeyed:
+async def _looked(look: Awaitable[CommandResult]) -> CommandResult:
     return await look

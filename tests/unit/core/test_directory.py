@@ -53,7 +53,7 @@ def test_what_is_not_there_is_answered_with_what_is(said: str, words: str) -> No
 
 
 def test_a_name_that_fits_two_chats_is_asked_about() -> None:
-    with pytest.raises(Rejected, match="fits several chats"):
+    with pytest.raises(Rejected, match="matches several chats"):
         target_of("telegram:Ann", [row("1", "Ann"), row("2", "ann")], [])
 
 

@@ -12,11 +12,11 @@ from functools import cache
 from pathlib import Path
 from typing import Any
 
-from hermes.core.policy import Action, Capability, Principal, Role, Setting, decide
+from hermes.core.policy import Action, Capability, PolicyContext, PolicySubject, Role, decide
 from hermes.core.rules import Ask, Deny
 
 C = Capability
-OWNER = Principal(Role.OWNER, "me")
+OWNER = PolicySubject(Role.OWNER, "me")
 ATTACKS = Path(__file__).parents[2] / "attacks"
 TASKS_FILE = ATTACKS / "tasks.json"
 QUESTIONS_PER_TASK_MAX = 1.0
@@ -56,7 +56,7 @@ def questions(calls: Iterable[Call], labels: Sequence[str] = ()) -> int:
         action = Action(
             tool=tool, arguments=json.dumps(arguments, default=str), capabilities=wanted
         )
-        setting = Setting(at=0.0, labels=frozenset(known), profile="write")
+        setting = PolicyContext(at=0.0, labels=frozenset(known), profile="write")
         asked += isinstance(decide(OWNER, action, setting), Ask | Deny)
         known |= {"untrusted"} if C.READ_UNTRUSTED in wanted else set()
         known |= {"private"} if C.READ_PRIVATE in wanted else set()

@@ -12,7 +12,7 @@ from hermes.core.errors import Refused
 from hermes.core.fold import fold
 from hermes.core.messages import Outcome
 from hermes.core.rules import Allow, Ask, ResumeRules
-from hermes.core.session import Asking, Idle, Running, Suspended
+from hermes.core.session import Idle, Running, Suspended, Waiting
 from hermes.core.transcript import LOST, spoken
 from tests.unit.core.life import Life
 from tests.unit.core.strict import faults
@@ -209,7 +209,7 @@ def test_c22_a_repeatable_call_that_was_lost_runs_again() -> None:
         life.answer("", tool)
         plan = life.crash()
         assert [launch.call.tool for launch in plan.launches] == [tool]
-        assert not plan.launches[0].seek
+        assert not plan.launches[0].recover
 
 
 def test_c23_an_effect_that_was_lost_is_reported_as_unknown_and_not_run() -> None:
@@ -228,7 +228,7 @@ def test_c24_a_tool_that_can_look_is_asked_what_became_of_the_call() -> None:
     life.answer("", "pay")
     for _ in range(2):
         [launch] = life.crash().launches
-        assert launch.seek
+        assert launch.recover
 
 
 def test_c25_calls_of_a_stopped_turn_are_answered_in_the_next_request() -> None:
@@ -295,10 +295,12 @@ def test_c61_interrupt_mode_stops_the_turn_for_the_new_message() -> None:
 
 
 def test_c63_a_question_outlives_a_restart_and_is_answered_once() -> None:
-    life = Life(verdict=lambda _session, call: Ask("Pay?") if call.tool == "pay" else Allow())
+    life = Life(
+        verdict=lambda _session, call, _moment: Ask("Pay?") if call.tool == "pay" else Allow()
+    )
     life.say(1)
     life.answer("", "pay")
-    assert isinstance(life.session.phase, Asking)
+    assert isinstance(life.session.phase, Waiting)
     life.session = decode_session(encode(life.session))
     assert life.crash().then == s.Rest()
     assert [x.call.tool for x in life.say(2, "/approve").launches] == ["pay"]
@@ -306,7 +308,7 @@ def test_c63_a_question_outlives_a_restart_and_is_answered_once() -> None:
 
 
 def test_c63_a_refused_call_is_not_run_and_the_model_is_told() -> None:
-    life = Life(verdict=lambda _session, _call: Ask("Sure?"))
+    life = Life(verdict=lambda _session, _call, _moment: Ask("Sure?"))
     life.say(1)
     life.answer("", "pay")
     assert life.say(2, "/deny").launches == ()

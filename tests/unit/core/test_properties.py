@@ -11,7 +11,7 @@ from hermes.core.errors import Refused
 from hermes.core.fold import fold
 from hermes.core.messages import Call, Effect, Line
 from hermes.core.projection import commit_of
-from hermes.core.rules import Allow, Ask, Busy, Deny, Moment, ResumeRules, Rules, Verdict
+from hermes.core.rules import Allow, Ask, Busy, DecisionContext, Deny, ResumeRules, Rules, Verdict
 from hermes.core.session import Session, ref
 from hermes.core.transcript import line_count, rows
 from tests.unit.core.strategies import KEY, events, inbound
@@ -31,7 +31,7 @@ rules_ = st.builds(
         commands={"/stop": Busy.NOW, "/new": Busy.LATER},
         effect=effect,
         recovers=frozenset(recovers),
-        verdict=(lambda _s, call: VERDICTS[call.tool]) if asks else (lambda _s, _c: Allow()),
+        verdict=(lambda _s, call: VERDICTS[call.tool]) if asks else (lambda _s, _c, _m: Allow()),
         resume=ResumeRules(auto=auto, freshness_s=freshness),
         busy=busy,
     ),
@@ -42,7 +42,7 @@ rules_ = st.builds(
     st.booleans(),
 )
 moments = st.builds(
-    lambda at, epoch: Moment(at=at, epoch=epoch), st.floats(0, 2000), st.integers(1, 4)
+    lambda at, epoch: DecisionContext(at=at, epoch=epoch), st.floats(0, 2000), st.integers(1, 4)
 )
 
 
@@ -69,14 +69,14 @@ def test_any_sequence_of_events_folds_or_is_refused(history: list[e.Event]) -> N
 
 
 @given(many, rules_, moments)
-def test_next_step_is_total(history: list[e.Event], rules: Rules, moment: Moment) -> None:
+def test_next_step_is_total(history: list[e.Event], rules: Rules, moment: DecisionContext) -> None:
     session, _, _ = lived(history)
     assert isinstance(s.next_step(session, rules, moment), s.Step)
 
 
 @given(many, rules_, moments)
 def test_the_same_question_has_the_same_answer(
-    history: list[e.Event], rules: Rules, moment: Moment
+    history: list[e.Event], rules: Rules, moment: DecisionContext
 ) -> None:
     session, _, _ = lived(history)
     again = decode_session(encode(session))

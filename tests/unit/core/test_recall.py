@@ -11,9 +11,19 @@ PART = st.text(min_size=1, max_size=5)
 DM = chat_key("telegram", "dm", "1")
 
 
-@pytest.mark.parametrize("platform", ["local", "api"])
-def test_the_owners_places_see_everything(platform: str) -> None:
-    assert scope_of(session_key(platform, "dm", "main")) == EVERYTHING
+def test_the_owners_places_see_everything() -> None:
+    assert scope_of(session_key("desk", "dm", "main"), "owner") == EVERYTHING
+    assert scope_of(SessionKey("desk"), "owner") == Scope("lane", SessionKey("desk"))
+
+
+def test_the_chat_says_whether_it_is_one_of_two_and_not_the_key() -> None:
+    assert scope_of(DM, "people", False) == Scope("lane", DM)
+    group = chat_key("telegram", "group", "1")
+    assert scope_of(group, "people", True) == Scope("chat", group)
+
+
+def test_where_programs_write_a_session_sees_itself() -> None:
+    assert scope_of(DM, "unattended", True) == Scope("lane", DM)
 
 
 def test_a_chat_of_two_sees_its_own_lanes_and_no_other_chat() -> None:

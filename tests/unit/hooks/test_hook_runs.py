@@ -7,7 +7,7 @@ import time
 from pathlib import Path
 
 from hermes.hooks.declared import Hook
-from hermes.hooks.run import ERROR_BYTES_MAX, Failure, Wish, environment, run, started
+from hermes.hooks.run import ERROR_BYTES_MAX, Failure, HookOutput, environment, run, started
 from tests.unit.hooks.world import text_of, until
 
 ENVIRON = {"PATH": os.environ["PATH"], "HOME": "/tmp", "API_KEY": "hunter2"}
@@ -23,7 +23,7 @@ def shell(folder: Path, script: str, timeout_s: float = 10.0) -> Hook:
     return hook(folder, "sh", "-c", script, timeout_s=timeout_s)
 
 
-async def ran(made: Hook, value: bytes = b"{}\n") -> Wish | Failure:
+async def ran(made: Hook, value: bytes = b"{}\n") -> HookOutput | Failure:
     return await run(made, value, started(made, environment(ENVIRON, made.folder), None))
 
 
@@ -48,17 +48,17 @@ async def ended(noted: Path) -> None:
 async def test_a_value_goes_in_and_a_value_comes_out(tmp_path: Path) -> None:
     script = "import json, sys; print(json.dumps({'say': json.load(sys.stdin)['text'].upper()}))"
     outcome = await ran(hook(tmp_path, sys.executable, "-c", script), b'{"text": "hi"}\n')
-    assert outcome == Wish(say="HI")
+    assert outcome == HookOutput(say="HI")
 
 
 async def test_silence_is_an_answer(tmp_path: Path) -> None:
     for script in ("true", "echo", "echo null", "echo '{}'"):
-        assert await ran(shell(tmp_path, script)) == Wish()
+        assert await ran(shell(tmp_path, script)) == HookOutput()
 
 
 async def test_a_program_need_not_read(tmp_path: Path) -> None:
     made = shell(tmp_path, 'exec <&-; echo \'{"log": "x"}\'')
-    assert await ran(made, b"a" * 1_000_000) == Wish(log="x")
+    assert await ran(made, b"a" * 1_000_000) == HookOutput(log="x")
 
 
 async def test_it_runs_in_its_folder_with_nothing_of_ours(tmp_path: Path) -> None:
@@ -73,7 +73,7 @@ async def test_it_runs_in_its_folder_with_nothing_of_ours(tmp_path: Path) -> Non
 
 async def test_it_is_the_first_of_its_own_group(tmp_path: Path) -> None:
     script = 'import os; print(\'{"log": "%s"}\' % (os.getpgid(0) == os.getpid()))'
-    assert await ran(hook(tmp_path, sys.executable, "-c", script)) == Wish(log="True")
+    assert await ran(hook(tmp_path, sys.executable, "-c", script)) == HookOutput(log="True")
 
 
 async def test_a_failure_is_told_with_the_end_of_its_words(tmp_path: Path) -> None:
@@ -92,29 +92,29 @@ async def test_what_cannot_be_started_is_a_failure(tmp_path: Path) -> None:
 async def test_words_that_are_no_value_are_a_failure(tmp_path: Path) -> None:
     for text in ("hello", "[1]", '{"say": 1}', '{"says": "x"}', '"say"', '{"say": "\\ud8"}', "é"):
         found = await failure(hook(tmp_path, "printf", "%s", text))
-        assert found.problem.startswith("printed something else"), text
+        assert found.problem.startswith("did not print"), text
 
 
 async def test_too_many_words_end_it(tmp_path: Path) -> None:
     began = time.monotonic()
     found = await failure(shell(tmp_path, "echo $$ > pid; exec yes"))
     assert found.problem == "printed more than 64,000 bytes"
-    assert time.monotonic() - began < 5
+    assert time.monotonic() - began < 25
     await ended(tmp_path / "pid")
 
 
 async def test_one_that_takes_too_long_is_ended_with_its_children(tmp_path: Path) -> None:
     script = "sleep 60 & echo $! > child; trap '' TERM; echo going >&2; wait; sleep 60"
     found = await failure(shell(tmp_path, script, timeout_s=0.3))
-    assert found == Failure("took longer than 0.3 seconds", "going")
+    assert found == Failure("took longer than 0.3 s", "going")
     await ended(tmp_path / "child")
 
 
 async def test_a_child_that_keeps_the_pipes_is_not_waited_for(tmp_path: Path) -> None:
     began = time.monotonic()
     outcome = await ran(shell(tmp_path, 'setsid sleep 30 & echo $! > pid; echo \'{"log": "x"}\''))
-    assert outcome == Wish(log="x")
-    assert time.monotonic() - began < 5
+    assert outcome == HookOutput(log="x")
+    assert time.monotonic() - began < 25
     os.kill(int(text_of(tmp_path / "pid")), 9)
 
 

@@ -12,7 +12,7 @@ from hermes.core.ids import SessionId, TurnId, session_key
 from hermes.core.messages import Address, Person
 from hermes.core.session import ref
 from hermes.core.store import Home
-from hermes.hooks.backlog import Backlog, Errand
+from hermes.hooks.backlog import Backlog, PendingHook
 from hermes.hooks.declared import Hook
 from hermes.hooks.occasions import OWN_LANE, Occasion
 from tests.unit.hooks.world import (
@@ -118,7 +118,7 @@ async def test_a_session_that_nobody_knows_has_no_chat_to_speak_in(
     write_hook(world.home, "bell", "events: [turn:start]", python=SAYS)
     async with world.listening():
         world.commit(e.TurnResumed(TURN, 2, 1.0), position=2)
-        await logged(caplog, "hook bell has something to say at turn:start and no chat")
+        await logged(caplog, "hook bell has a message for turn:start, but no chat to send it to")
     assert world.accepted == []
 
 
@@ -128,7 +128,7 @@ async def test_a_start_is_told_once_and_answered_at_home(world: World) -> None:
     world.homes.append(Home(address=home, at=1.0))
     hooks, door = world.hooks(), world.door()
     for _ in range(2):  # a connection that is begun anew is no start of the gateway
-        ear = asyncio.create_task(hooks.listen(door))
+        ear = asyncio.create_task(hooks.run(door))
         await world.said(1)
         await asyncio.sleep(0.05)
         ear.cancel()
@@ -165,7 +165,9 @@ async def test_words_that_are_refused_are_only_logged(
     async with world.listening():
         world.commit(e.MessageReceived(message("hi"), SessionId("c")), position=1)
         world.commit(e.TurnEnded(TURN, "answered", 3.0))
-        await logged(caplog, "hook bell could not say something: hook:bell is not known here")
+        await logged(
+            caplog, "the message of hook bell could not be stored: hook:bell is not known here"
+        )
 
 
 async def test_a_hook_that_keeps_failing_is_left_alone(
@@ -178,10 +180,10 @@ async def test_a_hook_that_keeps_failing_is_left_alone(
         for n in range(9):
             world.commit(e.TurnEnded(TURN, "answered", 3.0), position=n)
         await world.heard("y", 9)
-        await logged(caplog, "left alone")
+        await logged(caplog, "is disabled until")
     runs = text_of(world.home / "hooks/x/heard").count("ran")
     assert runs == 5
-    assert caplog.text.count("left alone") == 1
+    assert caplog.text.count("is disabled until") == 1
     assert "hook x at turn:end ended with status 1; its last words: oh no" in caplog.text
 
 
@@ -194,7 +196,7 @@ async def test_a_success_forgives_failures(world: World, caplog: pytest.LogCaptu
         for n in range(12):
             world.commit(e.TurnEnded(TURN, "answered", 3.0), position=n)
         await until(lambda: text_of(world.home / "hooks/x/heard").count("ran") >= 12)
-    assert "left alone" not in caplog.text
+    assert "is disabled until" not in caplog.text
 
 
 async def test_a_hook_that_hangs_delays_nobody(world: World) -> None:
@@ -215,7 +217,7 @@ async def test_a_bad_file_does_not_stop_the_others(
     write_hook(world.home, "x", "events: [gateway:start]", python=NOTES)
     async with world.listening():
         await world.heard("x", 1)
-    assert "a hook is left out" in caplog.text
+    assert "a hook is ignored" in caplog.text
 
 
 async def test_a_home_without_hooks_watches_nothing(world: World) -> None:
@@ -251,9 +253,9 @@ async def test_a_hook_at_work_in_a_session_gets_the_next_of_it_later() -> None:
     assert (await waiting).occasion.position == 2
 
 
-def errand(name: str, position: int) -> Errand:
+def errand(name: str, position: int) -> PendingHook:
     hook = Hook(name=name, folder="/", command=("true",), events=frozenset(), timeout_s=1)
-    return Errand(hook, Occasion(event="turn:end", at=1.0, session=KEY, position=position))
+    return PendingHook(hook, Occasion(event="turn:end", at=1.0, session=KEY, position=position))
 
 
 async def logged(caplog: pytest.LogCaptureFixture, words: str) -> None:

@@ -16,17 +16,18 @@ from typing import Any
 import msgspec
 
 from hermes.core import events as e
-from hermes.core.channel import Door, Status
+from hermes.core.channel import ChannelHost, GatewayStatus
 from hermes.core.ids import MessageId, NodeId, SessionId, SessionKey, TurnId, session_key
 from hermes.core.messages import Address, Inbound, Media, Person
 from hermes.core.projection import commit_of
 from hermes.core.signals import Recorded, Signal
 from hermes.core.store import Accepted, Fence, Home, Store
 from hermes.gateway.live import Hub
-from hermes.hooks.ear import Hooks
-from hermes.stores.media import FileShelf
+from hermes.hooks.service import Hooks
+from hermes.stores.media import FileMediaStore
 from hermes.stores.sqlite import open_sqlite
-from tests.doubles.people import anybody, no_answer
+from hermes.testing.hosts import FakeHost
+from hermes.testing.people import anybody, no_answer
 
 PATIENCE_S = 15.0
 KEY = session_key("telegram", "dm", "5")
@@ -81,12 +82,12 @@ class World:
     refuse: Exception | None = None
     connected: asyncio.Event = field(default_factory=asyncio.Event)
 
-    def door(self) -> Door:
+    def door(self) -> ChannelHost:
         numbers = itertools.count(1)
-        return Door(
+        return FakeHost(
             accept=self.accept,
             role=anybody,
-            knock=no_answer,
+            admit_stranger=no_answer,
             deliver=_nothing,
             watch=self.hub.watch,
             state=lambda: "ready",
@@ -95,7 +96,7 @@ class World:
             polled=lambda: None,
             describe=_no_words,
             store=msgspec.structs.replace(self.store, library=_Listing(self)),  # type: ignore[arg-type]
-            media=FileShelf(self.home / "media"),
+            media=FileMediaStore(self.home / "media"),
             commands=(),
             new_id=lambda: f"boot-{next(numbers)}",
             clock=time.time,
@@ -126,7 +127,7 @@ class World:
 
     @asynccontextmanager
     async def listening(self) -> AsyncIterator[None]:
-        ear = asyncio.create_task(self.hooks().listen(self.door()))
+        ear = asyncio.create_task(self.hooks().run(self.door()))
         await asyncio.wait_for(self.connected.wait(), PATIENCE_S)
         await asyncio.sleep(0)
         try:
@@ -166,7 +167,7 @@ async def _nothing(_what: object) -> None:
     """Nobody waits for this in these tests."""
 
 
-async def _no_status() -> Status:
+async def _no_status() -> GatewayStatus:
     raise AssertionError("hooks do not ask for the status")
 
 

@@ -4,7 +4,15 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from hermes.memory.files import FileMemories
-from hermes.views.memory import By, Change, Claim, Proposal, Same, Target, Version
+from hermes.views.memory import (
+    By,
+    MemoryChange,
+    MemoryClaim,
+    MemoryProposal,
+    MemoryVersion,
+    Same,
+    Target,
+)
 
 PERSON = By(author="person")
 AGENT = By(author="agent", turn="t1")
@@ -43,15 +51,17 @@ class Shelf:
 
     def add(
         self, text: str, by: By = AGENT, target: Target = "memory"
-    ) -> Version | Proposal | Same:
-        return self.memories.change(Change(action="add", target=target, new=(Claim(text),)), by)
+    ) -> MemoryVersion | MemoryProposal | Same:
+        return self.memories.change(
+            MemoryChange(action="add", target=target, new=(MemoryClaim(text),)), by
+        )
 
     def replace(
         self, old: str | tuple[str, ...], text: str, by: By = AGENT
-    ) -> Version | Proposal | Same:
+    ) -> MemoryVersion | MemoryProposal | Same:
         olds = (old,) if isinstance(old, str) else old
-        change = Change(action="replace", target="memory", new=(Claim(text),), old=olds)
+        change = MemoryChange(action="replace", target="memory", new=(MemoryClaim(text),), old=olds)
         return self.memories.change(change, by)
 
-    def remove(self, old: str, by: By = AGENT) -> Version | Proposal | Same:
-        return self.memories.change(Change(action="remove", target="memory", old=(old,)), by)
+    def remove(self, old: str, by: By = AGENT) -> MemoryVersion | MemoryProposal | Same:
+        return self.memories.change(MemoryChange(action="remove", target="memory", old=(old,)), by)

@@ -7,7 +7,7 @@ from hermes.memory.blocks import blocks_of, entries_of, item, text_of
 from hermes.memory.matching import edit_of
 from hermes.memory.snapshot import parts
 from hermes.memory.text import clean, looks_like_orders, looks_like_secret, plain
-from hermes.views.memory import TARGETS, Entry
+from hermes.views.memory import TARGETS, MemoryEntry
 from tests.unit.memory.shelf import PERSON, Shelf
 
 LINE = st.sampled_from(
@@ -79,8 +79,8 @@ def test_orders_and_secrets_are_told_from_facts() -> None:
     assert not looks_like_secret("The skill is called sk-learn.")
 
 
-def entry(number: int, text: str, used: float = 0.0) -> Entry:
-    return Entry(id=f"e{number}", target="memory", text=text, created=1.0, used=used)
+def entry(number: int, text: str, used: float = 0.0) -> MemoryEntry:
+    return MemoryEntry(id=f"e{number}", target="memory", text=text, created=1.0, used=used)
 
 
 def test_the_same_files_give_the_same_prompt_with_its_fill() -> None:

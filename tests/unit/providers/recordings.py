@@ -4,7 +4,7 @@ import json
 from collections.abc import Mapping, Sequence
 
 from hermes.core.messages import Line, Usage
-from hermes.core.ports import RawCall, Request, ToolSpec
+from hermes.core.ports import ModelRequest, RawCall, ToolSpec
 
 Event = dict[str, object]
 
@@ -15,7 +15,7 @@ SPEC = ToolSpec(
     description="Run a command.",
     parameters='{"type":"object","properties":{"command":{"type":"string"}}}',
 )
-HELLO = Request(system="Be brief.", lines=(Line(role="user", text="hello"),), tools=(SPEC,))
+HELLO = ModelRequest(system="Be brief.", lines=(Line(role="user", text="hello"),), tools=(SPEC,))
 
 
 def data(*values: object) -> bytes:

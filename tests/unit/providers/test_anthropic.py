@@ -9,14 +9,14 @@ import pytest
 from hermes.core.errors import ContextOverflow, ProviderGarbled, ProviderRefused
 from hermes.core.ids import CallId
 from hermes.core.messages import Call, Line, Media, Outcome, Thought
-from hermes.core.ports import Answer, RawCall, Request
+from hermes.core.ports import Answer, ModelRequest, RawCall
 from hermes.core.signals import Glimpse, TextDelta, ThoughtDelta
 from hermes.providers.anthropic_fold import AnthropicFold
 from hermes.providers.anthropic_render import OUTPUT_TOKENS_DEFAULT, render
 from hermes.providers.catalogue import ENTRIES
+from hermes.providers.endpoint import EndpointLabel
 from hermes.providers.pieces import Quirks
 from hermes.providers.sse import EventReader
-from hermes.providers.whom import Whom
 from tests.unit.providers.recordings import (
     ANTHROPIC,
     ANTHROPIC_USAGE,
@@ -38,16 +38,16 @@ ASKED = Line(role="user", text="go")
 MARK = {"cache_control": {"type": "ephemeral"}}
 
 
-def body_of(request: Request, quirks: Quirks | None = None) -> Any:
+def body_of(request: ModelRequest, quirks: Quirks | None = None) -> Any:
     return json.loads(render(request, model="claude", writer=WRITER, quirks=quirks or Quirks()))
 
 
 def messages(*lines: Line, blobs: dict[str, bytes] | None = None) -> Any:
-    return body_of(Request(system="", lines=lines, blobs=blobs or {}))["messages"]
+    return body_of(ModelRequest(system="", lines=lines, blobs=blobs or {}))["messages"]
 
 
 def folded(body: bytes) -> tuple[Answer, list[Glimpse]]:
-    fold = AnthropicFold(Whom(name=WRITER, url="u", key_hint="k"))
+    fold = AnthropicFold(EndpointLabel(name=WRITER, url="u", key_hint="k"))
     seen = [glimpse for event in EventReader().feed(body) for glimpse in fold.take(event)]
     return fold.answer(WRITER), seen
 
@@ -58,7 +58,7 @@ def test_a_request_has_system_tools_lines_and_a_limit() -> None:
     assert body["messages"] == [{"role": "user", "content": [{"type": "text", "text": "hello"}]}]
     assert body["tools"][0]["input_schema"] == json.loads(SPEC.parameters)
     assert (body["stream"], body["max_tokens"]) == (True, OUTPUT_TOKENS_DEFAULT)
-    limited = Request(system="", lines=(ASKED,), output_tokens_max=9)
+    limited = ModelRequest(system="", lines=(ASKED,), output_tokens_max=9)
     assert body_of(limited)["max_tokens"] == 9
 
 
@@ -112,7 +112,7 @@ def test_an_image_goes_in_as_base64_also_in_a_result() -> None:
 def test_cache_marks_stand_behind_system_tools_and_the_last_block() -> None:
     called = Line(role="assistant", calls=(ONE,))
     result = Line(role="tool", text="x", call=ONE.id)
-    request = Request(system="Be brief.", lines=(ASKED, called, result), tools=(SPEC, SPEC))
+    request = ModelRequest(system="Be brief.", lines=(ASKED, called, result), tools=(SPEC, SPEC))
     body = body_of(request, ENTRIES["anthropic"].quirks)
     assert body["system"][-1].items() >= MARK.items()
     assert [("cache_control" in tool) for tool in body["tools"]] == [False, True]
@@ -125,7 +125,7 @@ def test_thinking_goes_back_byte_for_byte_with_the_calls_it_led_to() -> None:
     answer, _ = folded(ANTHROPIC)
     line = Line(role="assistant", calls=(ONE,), thoughts=answer.thoughts, model=WRITER)
     raw = render(
-        Request(system="", lines=(ASKED, line)), model="claude", writer=WRITER, quirks=Quirks()
+        ModelRequest(system="", lines=(ASKED, line)), model="claude", writer=WRITER, quirks=Quirks()
     )
     for thought in answer.thoughts:
         assert thought.opaque.encode() in raw

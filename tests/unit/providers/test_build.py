@@ -9,9 +9,9 @@ import pytest
 
 from hermes.core.errors import Misconfigured, ProviderDenied, ProviderFailed, ProviderGarbled
 from hermes.providers.build import ModelListing, build, list_models
-from hermes.providers.catalogue import ENTRIES, Entry, canonical, chosen, closest
+from hermes.providers.catalogue import ENTRIES, CatalogueEntry, canonical, chosen, closest
 from hermes.providers.plan import FALLBACKS_MAX
-from hermes.providers.settings import ModelSettings
+from hermes.providers.settings import ProviderSettings
 from tests.unit.providers.asking import settings
 from tests.unit.providers.recordings import ANTHROPIC, HELLO, KEY, OPENAI
 from tests.unit.providers.servers import Server, chunked, plain
@@ -26,7 +26,7 @@ NETWORKED = {name: entry for name, entry in ENTRIES.items() if entry.protocol no
 BODIES = {"openai": OPENAI, "anthropic": ANTHROPIC}
 
 
-def told(settings: ModelSettings, env: dict[str, str] | None = None) -> str:
+def told(settings: ProviderSettings, env: dict[str, str] | None = None) -> str:
     with pytest.raises(Misconfigured) as error:
         build(settings, env or {})
     assert "\n" not in str(error.value)
@@ -52,7 +52,7 @@ async def test_each_provider_of_the_catalogue_asks_with_its_key_and_protocol(nam
     entry = NETWORKED[name]
     async with Server([[chunked(BODIES[entry.protocol])]]) as server:
         chain = build(
-            ModelSettings(provider=name, base_url=server.url, name="m"), {entry.keys[0]: KEY}
+            ProviderSettings(provider=name, base_url=server.url, name="m"), {entry.keys[0]: KEY}
         )
         answer = await chain.ask(HELLO, lambda _: None)
         await chain.aclose()
@@ -68,7 +68,9 @@ async def test_each_provider_of_the_catalogue_asks_with_its_key_and_protocol(nam
 
 
 @pytest.mark.parametrize(("name", "entry"), NETWORKED.items())
-def test_each_provider_has_an_address_a_key_and_a_place_to_get_one(name: str, entry: Entry) -> None:
+def test_each_provider_has_an_address_a_key_and_a_place_to_get_one(
+    name: str, entry: CatalogueEntry
+) -> None:
     assert entry.keys
     if not name.startswith("custom"):
         assert entry.base_url.startswith("http://127.0.0.1:" if entry.local else "https://")
@@ -78,7 +80,7 @@ def test_each_provider_has_an_address_a_key_and_a_place_to_get_one(name: str, en
 
 @pytest.mark.parametrize("name", [name for name, entry in NETWORKED.items() if not entry.local])
 def test_a_missing_key_names_its_variable_and_where_to_get_it(name: str) -> None:
-    text = told(ModelSettings(provider=name, name="m"))
+    text = told(ProviderSettings(provider=name, name="m"))
     assert text.startswith("model.api_key: ")
     assert f"set {ENTRIES[name].keys[0]} in .env" in text
     assert ENTRIES[name].docs in text
@@ -87,34 +89,36 @@ def test_a_missing_key_names_its_variable_and_where_to_get_it(name: str) -> None
 @pytest.mark.parametrize(
     ("given", "words"),
     [
-        (ModelSettings(), "model.provider: no model is set up"),
-        (ModelSettings(provider="opnrouter"), "Did you mean openrouter?"),
-        (ModelSettings(provider="zzzz"), "Known ones: openrouter, openai"),
-        (ModelSettings(provider="custom", name="m"), "model.base_url: "),
-        (ModelSettings(provider="ollama"), "model.name: no model is chosen"),
-        (ModelSettings(provider="custom", name="m", base_url="ftp://x"), "model.base_url: "),
-        (ModelSettings(provider="custom", name="m", base_url="no url"), "model.base_url: "),
-        (ModelSettings(provider="custom", name="m", base_url="http://[::"), "model.base_url: "),
-        (ModelSettings(provider="ollama", name="m", api_key="ä b"), "model.api_key: the key"),
-        (ModelSettings(provider="ollama", name="m", headers={"a": "x\ny"}), "model.headers: "),
+        (ProviderSettings(), "model.provider: no model is set up"),
+        (ProviderSettings(provider="opnrouter"), "Did you mean openrouter?"),
+        (ProviderSettings(provider="zzzz"), "Known ones: openrouter, openai"),
+        (ProviderSettings(provider="custom", name="m"), "model.base_url: "),
+        (ProviderSettings(provider="ollama"), "model.name: no model is chosen"),
+        (ProviderSettings(provider="custom", name="m", base_url="ftp://x"), "model.base_url: "),
+        (ProviderSettings(provider="custom", name="m", base_url="no url"), "model.base_url: "),
+        (ProviderSettings(provider="custom", name="m", base_url="http://[::"), "model.base_url: "),
+        (ProviderSettings(provider="ollama", name="m", api_key="ä b"), "model.api_key: the key"),
+        (ProviderSettings(provider="ollama", name="m", headers={"a": "x\ny"}), "model.headers: "),
     ],
 )
-def test_what_is_wrong_is_said_with_its_key_and_the_fix(given: ModelSettings, words: str) -> None:
+def test_what_is_wrong_is_said_with_its_key_and_the_fix(
+    given: ProviderSettings, words: str
+) -> None:
     assert words in told(given)
 
 
 def test_a_key_in_the_address_is_refused_and_not_repeated() -> None:
     url = f"https://user:{KEY}@x.example/v1"
-    text = told(ModelSettings(provider="custom", name="m", base_url=url))
+    text = told(ProviderSettings(provider="custom", name="m", base_url=url))
     assert KEY not in text
 
 
 def test_a_mistake_in_a_fallback_is_found_where_it_is() -> None:
-    good = ModelSettings(provider="ollama", name="m")
-    bad = ModelSettings(provider="groq", name="m")
-    text = told(ModelSettings(provider="ollama", name="m", fallback=(good, bad)))
+    good = ProviderSettings(provider="ollama", name="m")
+    bad = ProviderSettings(provider="groq", name="m")
+    text = told(ProviderSettings(provider="ollama", name="m", fallback=(good, bad)))
     assert text.startswith("model.fallbacks[1].api_key: ")
-    many = ModelSettings(provider="ollama", name="m", fallback=(good,) * (FALLBACKS_MAX + 1))
+    many = ProviderSettings(provider="ollama", name="m", fallback=(good,) * (FALLBACKS_MAX + 1))
     assert told(many).startswith("model.fallbacks: ")
 
 
@@ -135,7 +139,7 @@ async def test_an_address_may_end_where_people_end_it(
         base = server.url + ending
         if provider == "custom-anthropic" and ending == "/":
             base = server.url.removesuffix("/v1") + ending
-        chain = build(ModelSettings(provider=provider, base_url=base, name="m"), {})
+        chain = build(ProviderSettings(provider=provider, base_url=base, name="m"), {})
         with pytest.raises(ProviderFailed):
             await chain.ask(HELLO, lambda _: None)
         await chain.aclose()
@@ -153,12 +157,12 @@ async def test_headers_and_body_of_a_person_are_sent() -> None:
 
 
 def test_the_key_does_not_show_itself_in_settings() -> None:
-    given = ModelSettings(provider="ollama", name="m", api_key=KEY)
+    given = ProviderSettings(provider="ollama", name="m", api_key=KEY)
     assert KEY not in f"{given!r} {given} {build(given, {})!r}"
 
 
 def test_a_choice_names_a_model_or_a_provider_and_a_model() -> None:
-    now = ModelSettings(provider="ollama", name="old", base_url="http://x/v1", api_key="k")
+    now = ProviderSettings(provider="ollama", name="old", base_url="http://x/v1", api_key="k")
     assert chosen("qwen3:8b", now).name == "qwen3:8b"
     assert chosen("qwen3:8b", now).base_url == "http://x/v1"
     assert chosen("ollama:qwen3:8b", now).name == "qwen3:8b"
@@ -188,7 +192,9 @@ async def test_a_list_of_models_that_is_none_is_an_error() -> None:
             await list_models(settings(server), {})
         with pytest.raises(ProviderDenied):
             await list_models(settings(server), {})
-    assert await list_models(ModelSettings(provider="scripted"), {}) == (ModelListing(id="demo"),)
+    assert await list_models(ProviderSettings(provider="scripted"), {}) == (
+        ModelListing(id="demo"),
+    )
 
 
 def test_the_catalogue_and_the_script_need_no_http_and_the_rest_little_else() -> None:
@@ -225,4 +231,4 @@ def test_the_script_of_the_documentation_is_valid(tmp_path: Path) -> None:
     path = tmp_path / "script.json"
     path.write_text(example, encoding="utf-8")
     assert json.loads(example)
-    assert build(ModelSettings(provider="scripted", name=str(path)), {}).name
+    assert build(ProviderSettings(provider="scripted", name=str(path)), {}).name

@@ -15,11 +15,11 @@ from hermes.core.errors import (
     ProviderRefused,
     ProviderSilent,
 )
-from hermes.core.ports import Answer, Request
+from hermes.core.ports import Answer, ModelRequest
 from hermes.core.signals import Glimpse, Retrying, TextDelta
-from hermes.providers.chain import Chain
+from hermes.providers.chain import ProviderChain
 from hermes.providers.scripted import Scripted
-from hermes.providers.settings import Patience
+from hermes.providers.settings import RetryLimits
 from tests.unit.providers.asking import asked, settings
 from tests.unit.providers.recordings import HELLO, OPENAI, data, delta
 from tests.unit.providers.servers import Server, chunked, plain
@@ -43,7 +43,7 @@ class World:
     def link(self, name: str, *outcomes: Outcome) -> Scripted:
         left = list(outcomes)
 
-        def rule(_: Request) -> Outcome:
+        def rule(_: ModelRequest) -> Outcome:
             self.asked.append(name)
             return left.pop(0) if len(left) > 1 else left[0]
 
@@ -51,9 +51,9 @@ class World:
 
     def chain(
         self, *links: Scripted, draw: Callable[[], float] = lambda: 1.0, **patience: float
-    ) -> Chain:
-        rules = Patience(**patience)  # type: ignore[arg-type]
-        return Chain(links, rules, sleep=self.sleep, draw=draw, clock=lambda: self.now)
+    ) -> ProviderChain:
+        rules = RetryLimits(**patience)  # type: ignore[arg-type]
+        return ProviderChain(links, rules, sleep=self.sleep, draw=draw, clock=lambda: self.now)
 
 
 async def test_a_passing_failure_is_asked_again_after_a_growing_wait() -> None:
@@ -158,7 +158,7 @@ async def test_a_stream_that_was_cut_is_asked_again_and_its_pieces_are_void() ->
     busy = plain({"error": "busy"}, status=429, retry_after="0")
     plays = [[half], [busy], [plain(b"<html>")], [chunked(OPENAI)]]
     seen: list[Glimpse] = []
-    quick = Patience(base_s=0.01)
+    quick = RetryLimits(base_s=0.01)
     async with asked(*plays, patience=quick) as (chain, server):
         answer = await chain.ask(HELLO, seen.append)
     assert len(server.taken) == 4

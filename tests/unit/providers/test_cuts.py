@@ -13,9 +13,9 @@ from hermes.core.errors import ProviderFailed
 from hermes.core.messages import Usage
 from hermes.core.ports import Answer
 from hermes.providers.anthropic_fold import AnthropicFold
+from hermes.providers.endpoint import EndpointLabel
 from hermes.providers.openai_fold import OpenAIFold
 from hermes.providers.sse import EventReader
-from hermes.providers.whom import Whom
 from tests.unit.providers.asking import PROTOCOLS, ask, asked
 from tests.unit.providers.recordings import (
     ANTHROPIC,
@@ -26,7 +26,7 @@ from tests.unit.providers.recordings import (
 )
 from tests.unit.providers.servers import DROP, chunked, closing, head, plain
 
-WHOM = Whom(name="p:m", url="http://x", key_hint="Set X")
+WHOM = EndpointLabel(name="p:m", url="http://x", key_hint="Set X")
 LONG = {"custom": OPENAI, "custom-anthropic": ANTHROPIC}
 SHORT = {"custom": OPENAI_SHORT, "custom-anthropic": ANTHROPIC_SHORT}
 FOLDS = {"custom": OpenAIFold, "custom-anthropic": AnthropicFold}

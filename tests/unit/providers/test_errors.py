@@ -15,13 +15,13 @@ from hermes.core.errors import (
     ProviderRefused,
     ProviderTransient,
 )
+from hermes.providers.endpoint import EndpointLabel
 from hermes.providers.failures import asked_delay, classified, complaint, failure
-from hermes.providers.whom import Whom
 from tests.unit.providers.asking import PROTOCOLS, ask, asked
 from tests.unit.providers.recordings import HELLO, KEY, data, delta, events
 from tests.unit.providers.servers import HANG, chunked, head, plain
 
-WHOM = Whom(name="p:m", url="http://x/v1", key_hint="Set P_KEY in .env", secret=KEY)
+WHOM = EndpointLabel(name="p:m", url="http://x/v1", key_hint="Set P_KEY in .env", secret=KEY)
 protocols = pytest.mark.parametrize("provider", PROTOCOLS)
 
 

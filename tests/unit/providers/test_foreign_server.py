@@ -11,16 +11,16 @@ from llmock.pytest_plugin import LLMock
 from hermes.core.errors import ContextOverflow, ProviderFailed, ProviderRefused
 from hermes.core.ports import Answer
 from hermes.providers.build import build
-from hermes.providers.settings import ModelSettings, Patience, Timeouts
+from hermes.providers.settings import ProviderSettings, ProviderTimeouts, RetryLimits
 from tests.unit.providers.recordings import HELLO, KEY, SPEC
 
-QUICK = Patience(base_s=0.1, attempts_max=3)
-WAITS = Timeouts(first_token_s=20.0, silence_s=20.0)
+QUICK = RetryLimits(base_s=0.1, attempts_max=3)
+WAITS = ProviderTimeouts(first_token_s=20.0, silence_s=20.0)
 protocols = pytest.mark.parametrize("provider", ["openai", "anthropic"])
 
 
-async def answered(llmock: LLMock, provider: str, waits: Timeouts = WAITS) -> Answer:
-    settings = ModelSettings(
+async def answered(llmock: LLMock, provider: str, waits: ProviderTimeouts = WAITS) -> Answer:
+    settings = ProviderSettings(
         provider=provider,
         base_url=llmock.base_url(provider),
         name="gpt-4o" if provider == "openai" else "some-model",
@@ -66,7 +66,7 @@ async def test_each_fault_of_a_stream_is_noticed_and_asked_again(
         "corrupt": lambda: llmock.corrupt(after_chunks=5),
         "stall": lambda: llmock.stall(after_chunks=5, seconds=2),
     }[fault]()
-    waits = Timeouts(silence_s=0.5) if fault == "stall" else WAITS
+    waits = ProviderTimeouts(silence_s=0.5) if fault == "stall" else WAITS
     answer = await answered(llmock, provider, waits)
     assert answer.text == "one two three four five six seven eight"
     assert len(llmock.requests) >= 2

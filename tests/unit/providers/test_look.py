@@ -4,9 +4,9 @@ import asyncio
 
 import pytest
 
-from hermes.egress.body import body_of
-from hermes.egress.faults import Broken, Closed, HttpFailed, TooMuch, Unreachable, Unsendable
-from hermes.models import looked
+from hermes.app.models import looked
+from hermes.wire.body import body_of
+from hermes.wire.faults import Broken, FetchClosed, HttpFailed, TooMuch, Unreachable, Unsendable
 from tests.unit.providers.servers import DROP, HANG, Play, Server, head, plain
 
 LIMIT_S, SHORT_S, BYTES_MAX = 30.0, 0.2, 64 * 1024
@@ -47,7 +47,7 @@ async def test_its_head_is_known_before_its_body_and_a_huge_one_is_not_waited_fo
 @pytest.mark.parametrize(
     ("play", "failed"),
     [
-        ([DROP], Closed),
+        ([DROP], FetchClosed),
         ([b"SSH-2.0-nothing\r\n\r\n", DROP], Broken),
         ([head(content_length="9") + b"half", DROP], Broken),
         ([head(content_length=str(BYTES_MAX + 1)), HANG], TooMuch),

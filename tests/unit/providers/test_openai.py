@@ -10,14 +10,14 @@ import pytest
 from hermes.core.errors import ProviderBusy, ProviderGarbled, ProviderRefused
 from hermes.core.ids import CallId
 from hermes.core.messages import Call, Line, Media, Outcome, Thought, Usage
-from hermes.core.ports import Answer, RawCall, Request
+from hermes.core.ports import Answer, ModelRequest, RawCall
 from hermes.core.signals import Glimpse, TextDelta, ThoughtDelta
 from hermes.providers.catalogue import ENTRIES
+from hermes.providers.endpoint import EndpointLabel
 from hermes.providers.openai_fold import OpenAIFold
 from hermes.providers.openai_render import render
 from hermes.providers.pieces import IMAGE_BYTES_MAX, IMAGES_MAX, Quirks
 from hermes.providers.sse import EventReader
-from hermes.providers.whom import Whom
 from tests.unit.providers.recordings import (
     HELLO,
     OPENAI,
@@ -37,16 +37,16 @@ CALL = Call(id=CallId("t1-1"), tool="terminal", arguments='{"command":"ls"}')
 OTHER = Call(id=CallId("t1-2"), tool="read_file", arguments="{}")
 
 
-def body_of(request: Request, quirks: Quirks | None = None) -> Any:
+def body_of(request: ModelRequest, quirks: Quirks | None = None) -> Any:
     return json.loads(render(request, model="m", writer=WRITER, quirks=quirks or Quirks()))
 
 
 def messages(*lines: Line, quirks: Quirks | None = None, blobs: Any = None) -> Any:
-    return body_of(Request(system="", lines=lines, blobs=blobs or {}), quirks)["messages"]
+    return body_of(ModelRequest(system="", lines=lines, blobs=blobs or {}), quirks)["messages"]
 
 
 def folded(*values: object) -> tuple[Answer, list[Glimpse]]:
-    fold = OpenAIFold(Whom(name=WRITER, url="u", key_hint="k"))
+    fold = OpenAIFold(EndpointLabel(name=WRITER, url="u", key_hint="k"))
     seen: list[Glimpse] = []
     body = values[0] if isinstance(values[0], bytes) else data(*values, "[DONE]")
     for event in EventReader().feed(body):
@@ -92,7 +92,7 @@ def test_calls_and_results_go_out_under_our_ids() -> None:
 
 
 def test_an_output_limit_goes_under_the_name_that_the_server_knows() -> None:
-    request = Request(system="", lines=(ASKED,), output_tokens_max=77)
+    request = ModelRequest(system="", lines=(ASKED,), output_tokens_max=77)
     assert body_of(request)["max_tokens"] == 77
     assert body_of(request, ENTRIES["openai"].quirks)["max_completion_tokens"] == 77
 
@@ -150,7 +150,7 @@ def test_of_many_images_the_newest_are_shown() -> None:
 def test_cache_marks_go_to_claude_behind_openrouter_only() -> None:
     openrouter = ENTRIES["openrouter"]
     lines = (ASKED, CALLED, *RESULTS)
-    request = Request(system="Be brief.", lines=lines)
+    request = ModelRequest(system="Be brief.", lines=lines)
     marked = body_of(request, openrouter.quirks_of("anthropic/claude-opus-4"))["messages"]
     mark = {"type": "ephemeral"}
     assert marked[0]["content"] == [{"type": "text", "text": "Be brief.", "cache_control": mark}]

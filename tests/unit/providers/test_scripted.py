@@ -17,11 +17,11 @@ from hermes.core.errors import (
 )
 from hermes.core.ids import CallId
 from hermes.core.messages import Call, Line
-from hermes.core.ports import Answer, RawCall, Request
+from hermes.core.ports import Answer, ModelRequest, RawCall
 from hermes.core.signals import Glimpse, TextDelta, ThoughtDelta
 from hermes.providers.build import build
-from hermes.providers.scripted import DEMO, NO_RULE, OVER, Pace, Script, Scripted, load_script
-from hermes.providers.settings import ModelSettings, Patience
+from hermes.providers.scripted import DEMO, NO_RULE, OVER, Script, Scripted, StreamPace, load_script
+from hermes.providers.settings import ProviderSettings, RetryLimits
 from tests.unit.providers.recordings import HELLO
 
 SCRIPT = [
@@ -53,7 +53,7 @@ def script(tmp_path: Path, rules: object = SCRIPT) -> Script:
 
 
 def played(one: Script, *lines: Line) -> Answer:
-    answer, _ = one.answer(Request(system="", lines=lines))
+    answer, _ = one.answer(ModelRequest(system="", lines=lines))
     assert isinstance(answer, Answer)
     return answer
 
@@ -98,7 +98,7 @@ async def test_a_scripted_answer_streams_at_its_pace() -> None:
 
     text = "  one two\n three  "
     answer = Answer(text=text)
-    provider = Scripted(lambda _: (answer, Pace(2.0, 0.5)), name="scripted:x", sleep=sleep)
+    provider = Scripted(lambda _: (answer, StreamPace(2.0, 0.5)), name="scripted:x", sleep=sleep)
     seen: list[Glimpse] = []
     given = await provider.ask(HELLO, seen.append)
     assert "".join(one.text for one in seen if isinstance(one, TextDelta)) == text
@@ -121,8 +121,8 @@ async def test_each_error_can_be_played(
     name: str, kind: type[ProviderFailed], tmp_path: Path
 ) -> None:
     path = written(tmp_path / "s.json", [{"steps": [{"error": name, "text": "so it is"}]}])
-    patience = Patience(attempts_max=1)
-    chain = build(ModelSettings(provider="scripted", name=path, patience=patience), {})
+    patience = RetryLimits(attempts_max=1)
+    chain = build(ProviderSettings(provider="scripted", name=path, patience=patience), {})
     with pytest.raises(kind, match="so it is"):
         await chain.ask(HELLO, lambda _: None)
     await chain.aclose()
@@ -144,19 +144,19 @@ def test_a_script_that_cannot_be_played_is_a_wrong_setting(
 ) -> None:
     path = written(tmp_path / "s.json", rules)
     with pytest.raises(Misconfigured, match=words) as told:
-        build(ModelSettings(provider="scripted", name=path), {})
+        build(ProviderSettings(provider="scripted", name=path), {})
     assert told.value.key == "model.name"
 
 
 def test_a_script_that_is_not_there_is_a_wrong_setting(tmp_path: Path) -> None:
     with pytest.raises(Misconfigured, match="cannot be read"):
-        build(ModelSettings(provider="scripted", name=str(tmp_path / "none.json")), {})
+        build(ProviderSettings(provider="scripted", name=str(tmp_path / "none.json")), {})
     with pytest.raises(Misconfigured, match="cannot be read"):
-        build(ModelSettings(provider="scripted", name=str(tmp_path)), {})
+        build(ProviderSettings(provider="scripted", name=str(tmp_path)), {})
 
 
 async def test_without_a_script_there_is_a_demo() -> None:
-    chain = build(ModelSettings(provider="scripted"), {})
+    chain = build(ProviderSettings(provider="scripted"), {})
     seen: list[Glimpse] = []
     answer = await chain.ask(HELLO, seen.append)
     assert "Hello!" in answer.text

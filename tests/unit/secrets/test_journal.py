@@ -44,7 +44,7 @@ EVENTS: tuple[e.Event, ...] = (
     ),
     e.QuestionAsked(TURN, CALL, REPLY, 1.0),
     e.QuestionAnswered(TURN, CALL, granted=False, epoch=1, at=1.0, text=SAID),
-    e.CallEnded(TURN, CALL, Outcome.OK, SAID, 1.0, facts={"cwd": SAID}),
+    e.CallEnded(TURN, CALL, Outcome.OK, SAID, 1.0, facts={"cwd": SAID}, diff=SAID),
     e.TurnEnded(TURN, "failed", 1.0, (REPLY,)),
     e.SessionSuspended(SAID, 1.0, (REPLY,)),
     e.SessionReset(SessionId("s"), SAID, 1.0, replies=(REPLY,)),
@@ -52,6 +52,7 @@ EVENTS: tuple[e.Event, ...] = (
     e.CompactionFailed(1, SAID, 2.0, 1.0, replies=(REPLY,)),
     e.FactSet("note", SAID, 1.0),
     e.PersonTold(1.0, (REPLY,)),
+    e.DraftBegun(TURN, SAID, "41", 1.0),
     e.MessageRelayed("x#1", SAID, 1.0, (REPLY,)),
 )
 # What they hold is a name, a number or made by us of clean events.

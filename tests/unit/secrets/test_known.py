@@ -8,12 +8,12 @@ import pytest
 from hermes.secrets.known import secrets_in, secrets_of
 from hermes.secrets.live import LOOK_S, VALUES_MAX, Sink, sink_of
 from hermes.secrets.redactor import HIDDEN
-from hermes.settings import Fallback, Model, Settings
+from hermes.settings import Fallback, ModelSettings, Settings
 from hermes.settings.shape import HonchoSection, MemorySection, StoreSection
 from tests.unit.secrets.canaries import CANARIES
 
 SETTINGS = Settings(
-    model=Model(
+    model=ModelSettings(
         api_key="sk-model",
         headers={"Authorization": "Bearer header-1", "Content-Type": "application/json"},
         fallbacks=(Fallback(api_key="fallback-key-1", base_url="https://u:base-pass@h/v1"),),

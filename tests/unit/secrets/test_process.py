@@ -28,4 +28,4 @@ def test_sec_06_no_core_dump_and_no_look_into_our_memory(tmp_path: Path) -> None
         text=True,
         check=True,
     )
-    assert run.stdout.split("\n")[:4] == ["(0, 0)", "0", "0", "0"]
+    assert run.stdout.split("\n")[:4] == ["(0, 1)", "0", "0", "0"]

@@ -143,6 +143,33 @@ def test_res_08_no_text_makes_it_slow(piece: str, redactor: Redactor) -> None:
     assert _quickest(lambda: redactor(text), times=1) < 1.0
 
 
+@pytest.mark.parametrize("piece", ["a", "a.", "-", "Bearer:", "sk-", "eyJa."])
+def test_res_08_a_word_without_an_end_streams_as_quickly_as_many_words(
+    piece: str, redactor: Redactor
+) -> None:
+    """In pieces of a few signs, as models send them: each is read a few times, not a thousand."""
+    words, endless = "word " * 12_000, (piece * 60_000)[:60_000]
+
+    def streamed(text: str) -> str:
+        stream = Stream(lambda: redactor)
+        shown = [stream.feed(text[n : n + 5]) for n in range(0, len(text), 5)]
+        return "".join((*shown, stream.close()))
+
+    assert streamed(words) == words
+    assert len(streamed(endless)) <= len(endless)
+    ordinary = _quickest(lambda: streamed(words))
+    assert _quickest(lambda: streamed(endless)) < 4 * ordinary
+
+
+def test_sec_02_a_secret_in_a_word_without_an_end_is_hidden(redactor: Redactor) -> None:
+    secret = CANARIES["OPENAI_API_KEY"]
+    text = f"{'a' * 9_000}/{secret}/{'b' * 9_000} end"
+    stream = Stream(lambda: redactor)
+    shown = [stream.feed(text[n : n + 7]) for n in range(0, len(text), 7)]
+    whole = "".join((*shown, stream.close()))
+    assert whole == text.replace(secret, HIDDEN)
+
+
 def _quickest(work: object, times: int = 3) -> float:
     assert callable(work)
     taken = []

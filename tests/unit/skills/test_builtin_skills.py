@@ -13,8 +13,8 @@ import pytest
 
 from hermes.core.budget import tokens_of
 from hermes.skills.index import index_part
+from hermes.skills.library import SkillLibrary
 from hermes.skills.places import BUILTIN
-from hermes.skills.shelf import Shelf
 from hermes.skills.tree import form_of, read_tree
 
 NAMES = sorted(place.name for place in BUILTIN.iterdir())
@@ -37,7 +37,7 @@ def script(skill: str, name: str, *words: str, cwd: Path | None = None, said: st
 
 
 def test_there_are_a_dozen_and_they_fit_into_the_index(tmp_path: Path) -> None:
-    shelf = Shelf(tmp_path, environ={}, clock=lambda: 0.0)
+    shelf = SkillLibrary(tmp_path, environ={}, clock=lambda: 0.0)
     rows = shelf.rows()
     assert [(row.name, row.state) for row in rows] == [(name, "on") for name in NAMES]
     assert len(rows) >= 12
@@ -72,7 +72,7 @@ def test_log_triage_groups_lines_by_their_shape(tmp_path: Path) -> None:
     assert told.splitlines()[3].split()[:2] == ["2", "ERROR"]
     assert "2026-01-31T10:00:03  2026-01-31T10:00:04" in told
     since = script("log-triage", "log_triage.py", "--since", "2026-01-31T10:00:05", said=LOG)
-    assert "1 lines of 1 shapes" in since
+    assert "1 line of 1 shape" in since
 
 
 def test_a_server_checkup_changes_nothing_and_grades_each_line() -> None:
@@ -97,7 +97,7 @@ def test_a_backup_check_reads_the_newest_of_each_series(tmp_path: Path) -> None:
     whole = (tmp_path / "home.tar.gz").read_bytes()
     (tmp_path / "home.tar.gz").write_bytes(whole[: len(whole) // 2])
     assert "cannot be read" in script("backup-check", "backup_check.py", str(tmp_path))
-    assert "is no folder" in script("backup-check", "backup_check.py", str(tmp_path / "x"))
+    assert "is not a folder" in script("backup-check", "backup_check.py", str(tmp_path / "x"))
 
 
 TABLE = """\

@@ -51,15 +51,15 @@ def test_windows_line_ends_and_a_byte_order_mark_are_no_harm() -> None:
         ("---\nname: a\n", "close it with a line ---"),
         ("---\nname: a\n---\nx", "description is missing"),
         ("---\ndescription: a\n---\nx", "name is missing"),
-        (skill_md("Big"), "is no name for a skill"),
-        (skill_md("a--b"), "is no name for a skill"),
-        (skill_md("-a"), "is no name for a skill"),
+        (skill_md("Big"), "is not a valid name for a skill"),
+        (skill_md("a--b"), "is not a valid name for a skill"),
+        (skill_md("-a"), "is not a valid name for a skill"),
         (skill_md("a" * 65), "65 characters, at most 64"),
-        (skill_md("über"), "is no name for a skill"),
-        (skill_md("../../etc"), "is no name for a skill"),
+        (skill_md("über"), "is not a valid name for a skill"),
+        (skill_md("../../etc"), "is not a valid name for a skill"),
         (skill_md(description="d" * 1025), "at most 1,024"),
         (skill_md(body=" "), "has no instructions"),
-        ("---\nname: a\nname: b\ndescription: d\n---\nx", "there twice"),
+        ("---\nname: a\nname: b\ndescription: d\n---\nx", "occurs twice"),
         ("---\nname: a\ndescription: d\nversion: 1\n---\nx", "unknown keys: version"),
         ("---\nname: a\ndescription: some: thing\n---\nx", "needs quotes"),
         ("---\nname: a\ndescription: [d]\n---\nx", "description must be a text"),
@@ -73,13 +73,13 @@ def test_windows_line_ends_and_a_byte_order_mark_are_no_harm() -> None:
     ],
 )
 def test_what_breaks_a_rule_is_told_with_the_fix(text: str, said: str) -> None:
-    began = time.monotonic()
+    began = time.process_time()
     if said:
         with pytest.raises(Rejected, match=said):
             parsed(text.encode())
     else:
         assert parsed(text.encode()).description == "d"
-    assert time.monotonic() - began < 1
+    assert time.process_time() - began < 1
 
 
 def test_a_file_that_is_too_large_or_no_text_is_refused() -> None:

@@ -74,7 +74,7 @@ def test_one_of_several_is_chosen_by_name(workshop: Workshop) -> None:
     archive = zipped(workshop.made / "a.zip", files)
     with pytest.raises(Rejected, match="--skill: one, two"):
         fetch(workshop, archive)
-    with pytest.raises(Rejected, match="there is no skill three in it; there are one, two"):
+    with pytest.raises(Rejected, match="it has no skill three; it has one, two"):
         fetch(workshop, archive, "three")
     assert fetch(workshop, archive, "two").endswith("/two")
     folder(workshop.made / "many", name="one")
@@ -134,10 +134,10 @@ def test_sup_03_a_bomb_is_stopped_early(workshop: Workshop, kind: str) -> None:
         members = [(member("good/SKILL.md"), GOOD), (member("good/assets/x"), zeros)]
         tarred(place, *members, mode=kind)
     assert place.stat().st_size < 100_000
-    began = time.monotonic()
+    began = time.process_time()
     with pytest.raises(Rejected, match="unpacks to"):
         fetch(workshop, place)
-    assert time.monotonic() - began < 3
+    assert time.process_time() - began < 3
 
 
 def test_sup_03_a_hundred_thousand_entries_are_too_many(workshop: Workshop) -> None:
@@ -252,7 +252,7 @@ def test_sup_03_git_runs_no_hook_follows_no_link_and_speaks_few_protocols(
     for address in ("git+ext://sh -c touch", "file://x --upload-pack=touch", "https://a\nb/c"):
         with pytest.raises(Rejected):
             fetch(workshop, address)
-    with pytest.raises(Rejected, match="no name of a branch"):
+    with pytest.raises(Rejected, match="not a valid name of a branch"):
         fetch(workshop, f"file://{repository}#--upload-pack=x")
     assert left_behind(workshop) == []
 
@@ -264,7 +264,7 @@ def test_a_password_in_an_address_is_told_nowhere(workshop: Workshop) -> None:
 
 
 def test_what_is_no_skill_is_a_sentence(workshop: Workshop) -> None:
-    with pytest.raises(Rejected, match="is no folder, no archive"):
+    with pytest.raises(Rejected, match="is not a folder, an archive"):
         fetch(workshop, "/nowhere")
     with pytest.raises(Rejected, match=r"no SKILL.md"):
         fetch(workshop, workshop.made)

@@ -12,11 +12,11 @@ import pytest
 from hermes.core.errors import Rejected
 from hermes.egress.addresses import Address
 from hermes.egress.client import Fetcher, dialled
-from hermes.egress.line import Line
-from hermes.egress.origin import Origin
-from hermes.egress.rules import Rules
+from hermes.egress.rules import EgressRules
 from hermes.skills.fetch import fetched
 from hermes.skills.remote import Remote
+from hermes.wire.line import FetchConnection
+from hermes.wire.origin import UrlOrigin
 from tests.attacks.web import Names
 from tests.unit.skills.workshop import skill_md, zipped
 
@@ -51,12 +51,12 @@ class Site:
     def remote(self) -> Remote:
         """Every name of the world is served here, without TLS."""
 
-        async def dial(server: Origin, _: Address, __: ssl.SSLContext | None) -> Line:
-            place = Origin(False, server.host, self._server.server_port)
+        async def dial(server: UrlOrigin, _: Address, __: ssl.SSLContext | None) -> FetchConnection:
+            place = UrlOrigin(False, server.host, self._server.server_port)
             return await dialled(place, IPv4Address("127.0.0.1"), None)
 
         names = Names({"inside.test": [["10.0.0.5"]]}, default=[PUBLIC])
-        return Remote(Fetcher(Rules(), resolve=names, dial=dial))
+        return Remote(Fetcher(EgressRules(), resolve=names, dial=dial))
 
     def close(self) -> None:
         self._server.shutdown()

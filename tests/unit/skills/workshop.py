@@ -9,11 +9,11 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Literal, cast
 
-from hermes.core.channel import Desk
+from hermes.core.channel import CommandContext
 from hermes.core.ids import CallId, SessionKey, TurnId
 from hermes.core.messages import Call
-from hermes.core.ports import Bench, ToolResult
-from hermes.skills.shelf import Shelf
+from hermes.core.ports import ToolContext, ToolResult
+from hermes.skills.library import SkillLibrary
 from hermes.skills.tools import skill_tools
 
 BODY = "# Do it\n\nFirst this, then that.\n"
@@ -65,9 +65,9 @@ class Workshop:
         self.now = 1_000.0
         self.calls = 0
 
-    def shelf(self, *disabled: str) -> Shelf:
+    def shelf(self, *disabled: str) -> SkillLibrary:
         """A new one each time: nothing may depend on what a process remembers."""
-        return Shelf(
+        return SkillLibrary(
             self.home,
             environ=os.environ,
             clock=lambda: self.now,
@@ -104,16 +104,16 @@ class Workshop:
         tools = {each.spec.name: each for each in skill_tools(self.shelf(), agent_writes=writes)}
         text = json.dumps(arguments)
         assert tools[tool].check(text) == ""
-        bench = Bench(
+        context = ToolContext(
             session=SessionKey("agent:main:local:dm:main"),
             turn=TurnId("t"),
             call=Call(id=CallId(call or f"t-{self.calls}"), tool=tool, arguments=text),
             facts={},
             labels=frozenset(labels),
             watch=lambda _glimpse: None,
-            desk=cast("Desk", None),
+            host=cast("CommandContext", None),
         )
-        return await tools[tool].run(bench)
+        return await tools[tool].run(context)
 
     async def propose(self, name: str = "mine", **more: object) -> str:
         """The id of the proposal."""

@@ -13,7 +13,8 @@ from tests.contract.test_store_histories import play
 
 from hermes.core import events as e
 from hermes.core.ids import SessionId
-from hermes.core.store import OutboxRow, Store
+from hermes.core.outbox import OutboxRow
+from hermes.core.store import Store
 from hermes.stores.sqlite.library import ABANDONED, BUSY, OUTBOX, SESSIONS
 
 FIRST = "0001_initial.sql"

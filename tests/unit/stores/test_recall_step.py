@@ -9,9 +9,9 @@ from tests.contract.test_store_library import told
 from tests.unit.stores.test_gateway_step import as_first
 
 from hermes.core.recall import EVERYTHING, scope_of
-from hermes.stores.hits import Wanted
+from hermes.stores.hits import SearchRequest
 from hermes.stores.sqlite.search import search
-from hermes.stores.words import asked
+from hermes.stores.words import parse_query
 
 
 async def test_an_older_file_can_be_searched_as_a_new_one(tmp_path: Path) -> None:
@@ -38,7 +38,7 @@ async def test_a_search_stops_when_its_time_is_over(tmp_path: Path) -> None:
     assert len(await hits(store, "owl")) == 1
     await place.close()
     db = apsw.Connection(place.name)
-    wanted = Wanted(question=asked("owl"), scope=EVERYTHING, limit=5)
+    wanted = SearchRequest(question=parse_query("owl"), scope=EVERYTHING, limit=5)
     found, whole = search(db.cursor(), wanted)
     assert (len(found), whole) == (1, True)
     hours = count(0, 3_600)

@@ -14,9 +14,9 @@ from hermes.stores.words import (
     SHORT,
     WORDS_MAX,
     Lens,
-    Question,
+    SearchQuery,
     Term,
-    asked,
+    parse_query,
     words_of,
 )
 
@@ -31,40 +31,40 @@ def wanted(*words: str) -> tuple[Term, ...]:
 @pytest.mark.parametrize(
     ("text", "meant"),
     [
-        ("snowy owl", Question(wanted=wanted("snowy", "owl"))),
-        ("owl OWL Owl", Question(wanted=wanted("owl"))),
-        ('"snowy owl"', Question(wanted=(Term(("snowy", "owl")),))),
-        ('"not closed', Question(wanted=(Term(("not", "closed")),))),
-        ("owl -nest", Question(wanted=wanted("owl"), barred=wanted("nest"))),
-        ('owl -"a nest"', Question(wanted=wanted("owl"), barred=(Term(("a", "nest")),))),
-        ("nest*", Question(wanted=(Term(("nest",), begins=True),))),
-        ('"an ow"*', Question(wanted=(Term(("an", "ow"), begins=True),))),
-        ("falcon-heavy", Question(wanted=(Term(("falcon", "heavy")),))),
-        ("Größe", Question(wanted=wanted("grosse"))),
-        ("東京", Question(wanted=(Term(("東", "京")),))),
-        ("東京*", Question(wanted=(Term(("東", "京")),))),
-        ("n*", Question(wanted=wanted("n"), notes=(SHORT,))),
-        ("", Question(notes=(NOTHING,))),
-        ('- * "" -""', Question(notes=(NOTHING,))),
+        ("snowy owl", SearchQuery(wanted=wanted("snowy", "owl"))),
+        ("owl OWL Owl", SearchQuery(wanted=wanted("owl"))),
+        ('"snowy owl"', SearchQuery(wanted=(Term(("snowy", "owl")),))),
+        ('"not closed', SearchQuery(wanted=(Term(("not", "closed")),))),
+        ("owl -nest", SearchQuery(wanted=wanted("owl"), barred=wanted("nest"))),
+        ('owl -"a nest"', SearchQuery(wanted=wanted("owl"), barred=(Term(("a", "nest")),))),
+        ("nest*", SearchQuery(wanted=(Term(("nest",), begins=True),))),
+        ('"an ow"*', SearchQuery(wanted=(Term(("an", "ow"), begins=True),))),
+        ("falcon-heavy", SearchQuery(wanted=(Term(("falcon", "heavy")),))),
+        ("Größe", SearchQuery(wanted=wanted("grosse"))),
+        ("東京", SearchQuery(wanted=(Term(("東", "京")),))),
+        ("東京*", SearchQuery(wanted=(Term(("東", "京")),))),
+        ("n*", SearchQuery(wanted=wanted("n"), notes=(SHORT,))),
+        ("", SearchQuery(notes=(NOTHING,))),
+        ('- * "" -""', SearchQuery(notes=(NOTHING,))),
     ],
 )
-def test_a_question_is_read_as_people_mean_it(text: str, meant: Question) -> None:
-    assert asked(text) == meant
+def test_a_question_is_read_as_people_mean_it(text: str, meant: SearchQuery) -> None:
+    assert parse_query(text) == meant
 
 
 def test_a_long_question_keeps_its_longest_words() -> None:
-    question = asked("what did we say about the migration of the postgres server yesterday")
+    question = parse_query("what did we say about the migration of the postgres server yesterday")
     assert question.wanted == wanted("migration", "yesterday")
     assert question.notes == (LONG,)
-    assert asked("x" + " " * QUESTION_CHARS_MAX + "y").notes == (LONG,)
-    assert len(asked("東京タワーに行きました").wanted[0].words) == PHRASE_WORDS_MAX
+    assert parse_query("x" + " " * QUESTION_CHARS_MAX + "y").notes == (LONG,)
+    assert len(parse_query("東京タワーに行きました").wanted[0].words) == PHRASE_WORDS_MAX
 
 
 @given(st.one_of(ANY, MEAN))
 @example("\ud83e \0 \ue000l")
 @example("é" * 5_000)
 def test_any_text_is_a_small_question_of_plain_words(text: str) -> None:
-    question = asked(text)
+    question = parse_query(text)
     terms = (*question.wanted, *question.barred)
     words = [word for term in terms for word in term.words]
     assert len(question.wanted) <= WORDS_MAX >= len(question.barred)
@@ -75,7 +75,7 @@ def test_any_text_is_a_small_question_of_plain_words(text: str) -> None:
 
 @given(st.one_of(ANY, MEAN), st.one_of(ANY, MEAN))
 def test_an_excerpt_of_any_text_marks_what_stands_there(text: str, asking: str) -> None:
-    question = asked(asking)
+    question = parse_query(asking)
     if not question.wanted:
         return
     shown, marks = Lens(question).excerpt(text)
@@ -88,4 +88,4 @@ def test_an_excerpt_of_any_text_marks_what_stands_there(text: str, asking: str) 
 @given(ANY)
 def test_a_text_is_found_by_each_of_its_words(text: str) -> None:
     for word in words_of(text)[:20]:
-        assert asked(word).wanted[0].words == tuple(words_of(word))
+        assert parse_query(word).wanted[0].words == tuple(words_of(word))

@@ -12,7 +12,7 @@ from hermes.core.errors import Refused
 from hermes.core.fold import fold
 from hermes.core.ids import SessionId
 from hermes.core.messages import Address, Call, Line, Outcome, Usage
-from hermes.core.rules import Moment
+from hermes.core.rules import DecisionContext
 from hermes.core.session import Session
 from hermes.core.transcript import APPROVED
 from hermes.summaries import cut as compaction
@@ -196,7 +196,7 @@ def test_a_full_window_is_compacted_and_a_failure_waits_longer_each_time() -> No
     rules = replace(life.planner.rules, **window)
 
     def step() -> s.Step:
-        moment = Moment(at=life.now, epoch=life.epoch)
+        moment = DecisionContext(at=life.now, epoch=life.epoch)
         return s.next_step(life.session, rules, moment)
 
     life.answer("", "look")

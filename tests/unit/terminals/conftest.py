@@ -7,13 +7,13 @@ from pathlib import Path
 import pytest
 
 from hermes.core.ids import CallId, SessionKey
+from hermes.ports.terminal import CommandLaunch
 from hermes.terminals.local import LocalTerminal
 from hermes.terminals.records import folders
-from hermes.terminals.register import Limits
-from hermes.views.terminal import Launch
+from hermes.terminals.register import CommandLimits
 
 SESSION = SessionKey("agent:main:test:dm:1")
-QUICK = Limits(grace_s=0.4, output_bytes=1024 * 1024)
+QUICK = CommandLimits(grace_s=0.4, output_bytes=1024 * 1024)
 
 
 @pytest.fixture
@@ -31,11 +31,11 @@ async def terminal(calls: Path) -> AsyncIterator[LocalTerminal]:
 
 
 @pytest.fixture
-def launch(tmp_path: Path) -> Callable[..., Launch]:
+def launch(tmp_path: Path) -> Callable[..., CommandLaunch]:
     """A launch with everything filled in that a test does not care about."""
 
-    def made(command: str, call: str = "turn-1", **more: object) -> Launch:
+    def made(command: str, call: str = "turn-1", **more: object) -> CommandLaunch:
         fields = {"workdir": str(tmp_path), "session": SESSION, "timeout_s": 20.0} | more
-        return Launch(id=CallId(call), command=command, **fields)  # type: ignore[arg-type]
+        return CommandLaunch(id=CallId(call), command=command, **fields)  # type: ignore[arg-type]
 
     return made

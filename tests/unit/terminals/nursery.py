@@ -19,12 +19,13 @@ from types import FrameType
 from typing import cast
 
 import hermes.terminals
-from hermes.core.channel import Desk
+from hermes.core.channel import CommandContext
 from hermes.core.ids import CallId, SessionKey, TurnId
 from hermes.core.messages import Call
-from hermes.core.ports import Bench
+from hermes.core.ports import ToolContext
 from hermes.terminals.local import LocalTerminal
-from hermes.terminals.register import Limits
+from hermes.terminals.register import CommandLimits
+from hermes.terminals.workspace import LocalWorkspace
 from hermes.tools.defaults import default_tools
 
 CHANGES = {"os.mkdir", "os.rename", "os.remove", "os.rmdir", "os.link", "subprocess.Popen"}
@@ -61,23 +62,23 @@ class Counter:
 
 
 async def live(order: dict[str, str], home: Path) -> dict[str, object]:
-    terminal = LocalTerminal(home / "calls", environ=os.environ, limits=Limits(grace_s=0.3))
-    tool = default_tools(terminal, workdir=str(home), home=str(home))[0]
+    terminal = LocalTerminal(home / "calls", environ=os.environ, limits=CommandLimits(grace_s=0.3))
+    tool = default_tools(LocalWorkspace(terminal, workdir=str(home), home=str(home)))[0]
     call = Call(id=CALL, tool="terminal", arguments=json.dumps(json.loads(order["arguments"])))
-    bench = Bench(
+    context = ToolContext(
         session=SessionKey("s"),
         turn=TurnId("turn"),
         call=call,
         facts={},
         labels=frozenset(),
         watch=lambda _: None,
-        desk=cast("Desk", None),
+        host=cast("CommandContext", None),
     )
     if order["life"] == "seek":
-        assert tool.seek is not None
-        result = await tool.seek(bench)
+        assert tool.recover is not None
+        result = await tool.recover(context)
     else:
-        result = await tool.run(bench)
+        result = await tool.run(context)
     await terminal.close()
     return {"outcome": result.outcome.value, "text": result.text} if result else {"outcome": None}
 

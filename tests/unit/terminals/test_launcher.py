@@ -13,14 +13,14 @@ import pytest
 
 from hermes.core.errors import ToolFailed
 from hermes.core.ids import CallId
+from hermes.ports.terminal import CommandLaunch, Ended
 from hermes.terminals.local import LocalTerminal
-from hermes.terminals.orders import BEGUN, TAKEN, Order, read_order
+from hermes.terminals.orders import BEGUN, TAKEN, SpawnOrder, read_order
 from hermes.terminals.program import ENTER, LAUNCHER, ROOT
 from hermes.terminals.spawn import Launcher
-from hermes.views.terminal import Ended, Launch
 from tests.unit.terminals.launchers import slow_launcher
 
-Made = Callable[..., Launch]
+Made = Callable[..., CommandLaunch]
 CGROUPS = ("/sys/fs/cgroup", "/sys/fs/cgroup/unified")
 CALL = CallId("turn-1")
 UNIFIED = next(
@@ -36,9 +36,9 @@ def launcher() -> Iterator[Launcher]:
     made.close()
 
 
-def order(folder: Path, *arguments: str) -> Order:
+def order(folder: Path, *arguments: str) -> SpawnOrder:
     folder.mkdir(exist_ok=True)
-    return Order(
+    return SpawnOrder(
         folder=str(folder),
         workdir=str(folder),
         output_bytes=1_000,

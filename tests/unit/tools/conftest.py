@@ -5,11 +5,11 @@ from pathlib import Path
 
 import pytest
 
-from tests.unit.tools.desk import Desk
+from tests.unit.tools.tool_context import Desk
 
 
 @pytest.fixture
-async def desk(tmp_path: Path) -> AsyncIterator[Desk]:
+async def host(tmp_path: Path) -> AsyncIterator[Desk]:
     made = Desk(tmp_path)
     yield made
     await made.clear()

@@ -76,9 +76,9 @@ def test_cleaned_text_has_no_control_characters(raw: bytes) -> None:
     [b"\x1b[" * 20_000, b"\x1b]" + b"x" * 40_000, b"x" * 40_000, b"\r" * 40_000, b"a\rb" * 9_000],
 )
 def test_cleaning_takes_linear_time(raw: bytes) -> None:
-    began = time.perf_counter()
+    began = time.thread_time()
     clean(raw)
-    assert time.perf_counter() - began < 1.0
+    assert time.thread_time() - began < 1.0
 
 
 def test_a_tail_begins_with_a_whole_character_and_mostly_a_whole_line() -> None:

@@ -2,7 +2,7 @@
 
 import pytest
 
-from hermes.tools.markup import Closed, Opened, Remark, Text, tokens
+from hermes.tools.markup import ClosingTag, MarkupComment, MarkupText, OpeningTag, tokens
 from hermes.tools.reading import SOURCE_CHARS_MAX, TOKENS_MAX, read_page, read_text
 
 HERE = "https://site.test/a/b"
@@ -84,12 +84,12 @@ def test_plain_text_stays_as_it_is_but_for_what_cannot_be_seen() -> None:
 def test_a_tag_is_cut_where_browsers_cut_it() -> None:
     found = list(tokens("<A HREF='a>b' x=\"1\" y=2/z q>t</a ><!doctype html><?php x?></ no>"))
     assert found == [
-        Opened("a", {"href": "a>b", "x": "1", "y": "2/z", "q": ""}),
-        Text("t"),
-        Closed("a"),
-        Remark(""),
-        Remark(""),
-        Remark(""),
+        OpeningTag("a", {"href": "a>b", "x": "1", "y": "2/z", "q": ""}),
+        MarkupText("t"),
+        ClosingTag("a"),
+        MarkupComment(""),
+        MarkupComment(""),
+        MarkupComment(""),
     ]
 
 
@@ -107,9 +107,9 @@ def test_no_page_is_too_bad_to_be_read_to_its_limit(piece: str) -> None:
 
 def test_what_goes_on_beyond_the_limits_says_so() -> None:
     for source in ("<i>" * 600, "a<br>" * TOKENS_MAX, "x" * (SOURCE_CHARS_MAX + 1)):
-        assert read_page(source, HERE).text.endswith("to be read further]")
+        assert read_page(source, HERE).text.endswith("to read further]")
 
 
 def test_a_tangle_of_stray_ends_is_given_up() -> None:
     tangle = "<y><div>" + "<x>" * 400 + "</y>" * 20_000
-    assert read_page(tangle, HERE).text.endswith("to be read further]")
+    assert read_page(tangle, HERE).text.endswith("to read further]")

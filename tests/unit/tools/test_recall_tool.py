@@ -24,11 +24,12 @@ from hermes.core.ids import (
     session_key,
 )
 from hermes.core.messages import Address, Call, Effect, Inbound, Line, Person, Spent, Usage
-from hermes.core.ports import Bench, ToolResult
+from hermes.core.ports import ToolContext, ToolResult
 from hermes.core.projection import commit_of
 from hermes.core.session import ref
 from hermes.core.store import Fence, Store
 from hermes.stores.sqlite import open_sqlite
+from hermes.testing.hosts import FakeContext
 from hermes.tools.recall import OUTPUT_CHARS_MAX, recall_tool
 
 NODE = NodeId("node")
@@ -78,25 +79,26 @@ class Room:
         arguments = json.dumps({"query": query, **more})
         assert TOOL.check(arguments) == ""
         assert TOOL.effect(arguments) is Effect.READ
-        return await TOOL.run(self.bench(here, arguments))
+        return await TOOL.run(self.context(here, arguments))
 
-    def bench(self, here: SessionKey, arguments: str) -> Bench:
-        desk = channel.Desk(
+    def context(self, here: SessionKey, arguments: str) -> ToolContext:
+        host = FakeContext(
             store=self.store,
-            media=cast("channel.MediaShelf", None),
+            media=cast("channel.MediaStore", None),
             accept=cast("object", None),  # type: ignore[arg-type]
             status=cast("object", None),  # type: ignore[arg-type]
             consider=self.consider,
             clock=lambda: 2e9,
+            audience=lambda platform: "owner" if platform == "local" else "people",
         )
-        return Bench(
+        return ToolContext(
             session=here,
             turn=TurnId("turn"),
             call=Call(id=CallId("turn-1"), tool="session_search", arguments=arguments),
             facts={},
             labels=frozenset(),
             watch=lambda _: None,
-            desk=desk,
+            host=host,
         )
 
     async def consider(self, purpose: str, task: str, text: str) -> Considered:

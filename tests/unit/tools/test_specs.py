@@ -7,7 +7,7 @@ import pytest
 from hermes.core.budget import tokens_of
 from hermes.core.errors import ToolFailed
 from hermes.core.messages import Effect
-from tests.unit.tools.desk import Desk
+from tests.unit.tools.tool_context import Desk
 
 TOKENS_MAX = 1_800
 NAMES = [
@@ -23,19 +23,19 @@ NAMES = [
 ]
 
 
-def test_all_default_tools_together_fit_their_part_of_the_prompt(desk: Desk) -> None:
-    specs = [tool.spec for tool in desk.tools.values()]
+def test_all_default_tools_together_fit_their_part_of_the_prompt(host: Desk) -> None:
+    specs = [tool.spec for tool in host.tools.values()]
     whole = "".join(spec.name + spec.description + spec.parameters for spec in specs)
     assert tokens_of(whole) < TOKENS_MAX
 
 
-def test_the_tools_have_the_names_that_models_know(desk: Desk) -> None:
-    assert list(desk.tools) == NAMES
+def test_the_tools_have_the_names_that_models_know(host: Desk) -> None:
+    assert list(host.tools) == NAMES
 
 
 @pytest.mark.parametrize("name", NAMES)
-def test_schemas_are_objects_and_say_what_is_required(desk: Desk, name: str) -> None:
-    schema = json.loads(desk.tools[name].spec.parameters)
+def test_schemas_are_objects_and_say_what_is_required(host: Desk, name: str) -> None:
+    schema = json.loads(host.tools[name].spec.parameters)
     assert schema["type"] == "object"
     assert set(schema.get("required", [])) <= set(schema["properties"])
 
@@ -43,32 +43,32 @@ def test_schemas_are_objects_and_say_what_is_required(desk: Desk, name: str) -> 
 @pytest.mark.parametrize("name", NAMES)
 @pytest.mark.parametrize("text", ["[]", "7", "null", '{"a":', "{'a': 1}", '"x"', "\x00"])
 def test_what_is_no_object_is_refused_with_a_sentence_and_counts_as_an_effect(
-    desk: Desk, name: str, text: str
+    host: Desk, name: str, text: str
 ) -> None:
-    assert desk.tools[name].check(text).startswith("Wrong arguments: ")
-    assert desk.tools[name].effect(text) is Effect.EFFECT
+    assert host.tools[name].check(text).startswith("Wrong arguments: ")
+    assert host.tools[name].effect(text) is Effect.EFFECT
 
 
 @pytest.mark.parametrize("name", NAMES)
-def test_an_unknown_argument_is_reported_with_those_that_are_known(desk: Desk, name: str) -> None:
-    said = desk.check(name, recursive=True)
+def test_an_unknown_argument_is_reported_with_those_that_are_known(host: Desk, name: str) -> None:
+    said = host.check(name, recursive=True)
     assert "`recursive`" in said or "required" in said
-    assert "Known are: " in said
+    assert "The arguments are: " in said
 
 
-def test_a_missing_argument_is_named(desk: Desk) -> None:
-    assert "`command`" in desk.check("terminal")
-    assert "`content`" in desk.check("write_file", path="x")
+def test_a_missing_argument_is_named(host: Desk) -> None:
+    assert "`command`" in host.check("terminal")
+    assert "`content`" in host.check("write_file", path="x")
 
 
-def test_a_wrong_type_is_named_and_a_harmless_one_is_mended(desk: Desk) -> None:
-    assert "`timeout`" in desk.check("terminal", command="ls", timeout="soon")
-    assert desk.check("terminal", command="ls", timeout="10", background="false") == ""
-    assert desk.check("read_file", path="x", offset="3", limit=None) == ""
+def test_a_wrong_type_is_named_and_a_harmless_one_is_mended(host: Desk) -> None:
+    assert "`timeout`" in host.check("terminal", command="ls", timeout="soon")
+    assert host.check("terminal", command="ls", timeout="10", background="false") == ""
+    assert host.check("read_file", path="x", offset="3", limit=None) == ""
 
 
-def test_no_text_at_all_means_no_arguments(desk: Desk) -> None:
-    assert desk.tools["todo"].check("") == ""
+def test_no_text_at_all_means_no_arguments(host: Desk) -> None:
+    assert host.tools["todo"].check("") == ""
 
 
 @pytest.mark.parametrize(
@@ -100,12 +100,12 @@ def test_no_text_at_all_means_no_arguments(desk: Desk) -> None:
     ],
 )
 async def test_a_value_that_cannot_work_is_refused_by_its_name(
-    desk: Desk, name: str, arguments: dict[str, object], field: str
+    host: Desk, name: str, arguments: dict[str, object], field: str
 ) -> None:
-    said = desk.check(name, **arguments)
+    said = host.check(name, **arguments)
     assert said.startswith(f"{field}: ")
     with pytest.raises(ToolFailed):
-        await desk.tools[name].run(desk.bench(name, **arguments))
+        await host.tools[name].run(host.context(name, **arguments))
 
 
 @pytest.mark.parametrize(
@@ -130,14 +130,14 @@ async def test_a_value_that_cannot_work_is_refused_by_its_name(
     ],
 )
 def test_every_tool_declares_its_effect(
-    desk: Desk, name: str, arguments: dict[str, object], effect: Effect
+    host: Desk, name: str, arguments: dict[str, object], effect: Effect
 ) -> None:
-    assert desk.effect(name, **arguments) is effect
+    assert host.effect(name, **arguments) is effect
 
 
-def test_only_tools_that_can_look_have_a_seek(desk: Desk) -> None:
-    assert [name for name, tool in desk.tools.items() if tool.seek] == ["terminal", "patch"]
+def test_only_tools_that_can_look_have_a_seek(host: Desk) -> None:
+    assert [name for name, tool in host.tools.items() if tool.recover] == ["terminal", "patch"]
 
 
-def test_what_runs_as_a_command_can_be_stopped(desk: Desk) -> None:
-    assert [name for name, tool in desk.tools.items() if tool.stop] == ["terminal", "search_files"]
+def test_what_runs_as_a_command_can_be_stopped(host: Desk) -> None:
+    assert [name for name, tool in host.tools.items() if tool.stop] == ["terminal", "search_files"]

@@ -58,6 +58,6 @@ def question(n: int = 1) -> e.QuestionAsked:
         address=HERE,
         text="May I?\n\nrm -rf x",
         kind="question",
-        buttons=(("Approve", "/approve Q"), ("Deny", "/deny Q"), ("Always", "/approve Q always")),
+        buttons=(("Yes", "/approve Q"), ("Always", "/approve Q always"), ("No", "/deny Q")),
     )
     return e.QuestionAsked(TURN, CallId(f"t1-{n}"), asked, 5.0, "Q")

@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from hermes.tui.blocks import LIVE_CHARS_MAX, Block, blocks, settled
+from hermes.tui.blocks import LIVE_CHARS_MAX, MarkdownBlock, blocks, settled
 
 TEXT = """\
 # Title
@@ -35,6 +35,12 @@ The end."""
         ("```py\na = 1\n\nb", ""),
         ("```py\na = 1\n\n```\n", "```py\na = 1\n\n```\n"),
         ("````\n```\n\n", ""),
+        ("``` a ``` b\n\n", "``` a ``` b\n\n"),
+        ("- one\n\n", ""),
+        ("- one\n\n  of it\n\n", ""),
+        ("- one\n\n- tw", "- one\n\n"),
+        ("- one\n\nWords", "- one\n\n"),
+        ("1. x\n\n    ```\n    a\n\n    b\n    ```\n\n", ""),
         ("~~~\n```\n\n", ""),
     ],
 )
@@ -49,16 +55,17 @@ def test_a_block_that_does_not_end_is_cut_at_a_line() -> None:
 
 def test_all_blocks_are_found() -> None:
     assert list(blocks(TEXT)) == [
-        Block("heading", "Title", "#"),
-        Block("prose", "Some words\ngo on."),
-        Block("code", "a = 1\n\nb = 2", "py"),
-        Block("prose", "- one\n\n- two"),
-        Block("prose", "The end."),
+        MarkdownBlock("heading", "Title", "#"),
+        MarkdownBlock("prose", "Some words\ngo on."),
+        MarkdownBlock("code", "a = 1\n\nb = 2", "py"),
+        MarkdownBlock("prose", "- one"),
+        MarkdownBlock("prose", "- two"),
+        MarkdownBlock("prose", "The end."),
     ]
 
 
 def test_code_that_is_never_closed_reaches_to_the_end() -> None:
-    assert list(blocks("```sh\nls\n\npwd")) == [Block("code", "ls\n\npwd", "sh")]
+    assert list(blocks("```sh\nls\n\npwd")) == [MarkdownBlock("code", "ls\n\npwd", "sh")]
 
 
 @given(st.text(alphabet="ab `~#-\n", max_size=80), st.text(alphabet="ab `~#-\n", max_size=40))

@@ -15,7 +15,14 @@ from hermes.core.signals import (
     ThoughtDelta,
 )
 from hermes.tui.board import REPEATED, RESUMED, REVISED, Board
-from hermes.tui.shown import Called, Prose, Remark, Said, Shown, Told
+from hermes.tui.transcript_items import (
+    CallSummary,
+    HermesText,
+    NoticeLine,
+    PersonText,
+    Prose,
+    TranscriptItem,
+)
 from hermes.views.scene import Scene
 from unit.tui.events import (
     KEY,
@@ -37,7 +44,7 @@ class Watched:
 
     def __init__(self, scene: Scene | None = None) -> None:
         self.board = Board(clock=lambda: 10.0)
-        self.shown: list[Shown] = list(self.board.open(scene or Scene()))
+        self.shown: list[TranscriptItem] = list(self.board.open(scene or Scene()))
         self.board.position = scene.head if scene is not None else 0
 
     def see(self, *events: e.Event) -> None:
@@ -54,7 +61,7 @@ class Watched:
 
     @property
     def texts(self) -> Sequence[str]:
-        return [item.text for item in self.shown if not isinstance(item, Called)]
+        return [item.text for item in self.shown if not isinstance(item, CallSummary)]
 
 
 def test_a_turn_is_shown_in_the_order_in_which_it_happened() -> None:
@@ -64,7 +71,7 @@ def test_a_turn_is_shown_in_the_order_in_which_it_happened() -> None:
     seen.see(e.CallEnded(TURN, CallId("t1-1"), Outcome.OK, "a\n[exit status 0]", 6.0))
     seen.see(answered("Done."), ended("Done."))
     kinds = [type(item) for item in seen.shown]
-    assert kinds == [Said, Prose, Called, Prose]
+    assert kinds == [PersonText, Prose, CallSummary, Prose]
     assert seen.texts == ["look", "I look.", "Done."]
     assert not seen.board.busy
 
@@ -130,7 +137,7 @@ def test_a_steered_message_and_a_command_are_told_once() -> None:
     seen.see(e.TurnSteered(TURN, "local#m2", "left", 5.0))
     noted = reply("Noted.", "notice", "local#m2/0")
     seen.see(e.CommandRun("local#m2", 5.0, (noted,)))
-    assert seen.shown[1:] == [Said("left", "steered"), Told("Noted.")]
+    assert seen.shown[1:] == [PersonText("left", "steered"), HermesText("Noted.")]
     assert list(seen.board.deliver(noted)) == []
 
 
@@ -143,7 +150,7 @@ def test_a_question_is_open_until_it_is_answered_wherever_that_was() -> None:
     assert asked.says("a") == "/approve Q always"
     seen.see(e.QuestionAnswered(TURN, CallId("t1-1"), granted=True, epoch=1, at=6.0))
     assert seen.board.question is None
-    assert seen.shown[-1] == Remark("Allowed: terminal  rm -rf x", "good")
+    assert seen.shown[-1] == NoticeLine("Allowed: terminal  rm -rf x", "good")
 
 
 def test_a_call_that_was_denied_can_be_unfolded() -> None:
@@ -159,7 +166,7 @@ def test_a_stopped_turn_shows_what_it_had_said_and_what_was_stopped() -> None:
     seen.write("Half a sen")
     seen.see(e.TurnInterrupted(TURN, "stopped", 7.0))
     assert Prose("Half a sen") in seen.shown
-    assert [i.call.outcome for i in seen.shown if isinstance(i, Called)] == [Outcome.STOPPED]
+    assert [i.call.outcome for i in seen.shown if isinstance(i, CallSummary)] == [Outcome.STOPPED]
     assert not seen.board.busy
 
 
@@ -172,11 +179,11 @@ def test_who_opens_it_later_sees_what_was_said_and_the_open_turn_by_its_events()
     )
     board = Board(clock=lambda: 10.0)
     shown = list(board.open(Scene(head=6, since=4, phase="running", recent=recent)))
-    assert [type(item) for item in shown] == [Said, Called, Prose]
+    assert [type(item) for item in shown] == [PersonText, CallSummary, Prose]
     board.position = 2
     events = (received("now"), received("later", "m2"), started("m1"), answered("Hm.", call("pwd")))
     shown = list(board.take(events, 6))
-    assert shown == [Said("now"), Prose("Hm.")]
+    assert shown == [PersonText("now"), Prose("Hm.")]
     assert list(board.queue.texts) == ["later"]
     assert board.busy
     assert list(board.deliver(reply("Answered before.", id_="t0/0"))) == []
@@ -191,7 +198,7 @@ def test_a_turn_that_goes_on_says_so() -> None:
     assert seen.board.marked
     seen.see(e.TurnResumed(TURN, 2, 6.0))
     assert not seen.board.marked
-    assert seen.shown[-1] == Remark(RESUMED)
+    assert seen.shown[-1] == NoticeLine(RESUMED)
     assert seen.board.live == ""
 
 
@@ -211,5 +218,5 @@ def test_a_failed_turn_and_a_message_of_others_are_marked() -> None:
     seen = Watched()
     seen.see(received("x"), started("m1"))
     seen.see(e.TurnEnded(TURN, "failed", 8.0, (reply("No key.", id_="t1/1"),)))
-    assert seen.shown[-2:] == [Remark("The turn failed.", "bad"), Prose("No key.")]
+    assert seen.shown[-2:] == [NoticeLine("The turn failed.", "bad"), Prose("No key.")]
     assert inbound("x").sender.id == "owner"

@@ -11,14 +11,15 @@ from prompt_toolkit.document import Document
 from hermes.core.ids import CallId, SessionId, SessionKey
 from hermes.core.messages import Outcome, Usage
 from hermes.core.store import ConversationRow, UsageSum
-from hermes.tui.calls import CallView, ago, cut_right, ending, in_full, lasting, seen, unfolded
+from hermes.tui.calls import CallView, ago, call_view, cut_right, ending, in_full, lasting, unfolded
 from hermes.tui.colours import depth_of
-from hermes.tui.complete import Words, commands, files, word_at
-from hermes.tui.history import ENTRIES_MAX, Kept, keeps, parsed
+from hermes.tui.complete import InputCompleter, commands, files, word_at
+from hermes.tui.history import ENTRIES_MAX, InputHistory, keeps, parsed
 from hermes.tui.picker import SHOWN_MAX, Picker
-from hermes.tui.questions import answers, asked
+from hermes.tui.questions import answers, question_card
 from hermes.tui.skins import CONTRAST, DARK, LIGHT, MONO, SKINS, chosen
-from hermes.tui.status import Status, cost_of, fitted, text_of
+from hermes.tui.status import StatusLine, cost_of, fitted, text_of
+from hermes.views.amounts import cells_of
 from hermes.views.scene import Offered
 from unit.tui.events import KEY, call, question, reply
 
@@ -30,7 +31,7 @@ OFFERED = (
 
 
 def test_the_usual_answers_have_letters_and_others_numbers() -> None:
-    assert [key for key, _, _ in asked(question()).answers] == ["y", "n", "a"]
+    assert [key for key, _, _ in question_card(question()).answers] == ["y", "a", "n"]
     from_a_tool = reply("Which?", "question")
     several = type(from_a_tool)(
         id=from_a_tool.id,
@@ -44,19 +45,20 @@ def test_the_usual_answers_have_letters_and_others_numbers() -> None:
 
 
 def test_a_call_tells_its_command_time_and_exit() -> None:
-    view = seen(call("false"))
+    view = call_view(call("false"))
     assert view.about == "false"
     failed = CallView(
         id=CallId("c"),
         tool="terminal",
         about="false",
+        is_command=True,
         output="x\n[exit status 1]",
         started_at=1.0,
         ended_at=3.5,
         outcome=Outcome.FAILED,
     )
     assert ending(failed, 99.0) == "2.5s  exit 1"
-    lines = unfolded(failed, 99.0, 10, 80)
+    lines = [row.text for row in unfolded(failed, 99.0, 10, 80)]
     assert lines == ["terminal: exit 1, 2.5s", "$ false", "  x", "  [exit status 1]"]
     assert in_full([failed], "", 99.0).startswith("terminal: exit 1")
     assert in_full([failed], "2", 99.0) == "There is no such call."
@@ -69,10 +71,10 @@ def test_times_are_short() -> None:
 
 @given(st.text(max_size=60), st.integers(min_value=1, max_value=40))
 def test_a_cut_line_fits(text: str, width: int) -> None:
-    assert len(cut_right(text, width)) <= max(width, 1)
+    assert cells_of(cut_right(text, width)) <= max(width, 1)
 
 
-STATUS = Status(
+STATUS = StatusLine(
     session="main",
     model="openrouter:someone/a-model-with-a-name",
     filled=12_345,
@@ -159,17 +161,17 @@ def test_what_may_be_completed(text: str, found: tuple[str, str] | None) -> None
 
 def test_a_completion_stands_in_the_place_of_the_word(tmp_path: Path) -> None:
     (tmp_path / "notes.txt").touch()
-    words = Words(lambda: OFFERED, tmp_path)
+    words = InputCompleter(lambda: OFFERED, tmp_path)
     [first] = words.get_completions(Document("read @not"), CompleteEvent())
     assert (first.text, first.start_position) == ("@notes.txt", -4)
 
 
 def test_history_is_kept_for_its_owner_and_without_secrets(tmp_path: Path) -> None:
     file = tmp_path / "history"
-    history = Kept(file)
+    history = InputHistory(file)
     for text in ("one", "two\nlines", " not this", "sk-" + "a1" * 20, "one"):
         history.store_string(text)
-    assert list(Kept(file).load_history_strings()) == ["one", "two\nlines"]
+    assert list(InputHistory(file).load_history_strings()) == ["one", "two\nlines"]
     assert file.stat().st_mode & 0o777 == 0o600
     assert not keeps("key: ghp_" + "a" * 36)
 
@@ -177,7 +179,7 @@ def test_history_is_kept_for_its_owner_and_without_secrets(tmp_path: Path) -> No
 def test_a_long_history_is_shortened_and_a_torn_line_is_left_out(tmp_path: Path) -> None:
     file = tmp_path / "history"
     file.write_text('"torn\n' + "".join(f'"line {n}"\n' for n in range(3 * ENTRIES_MAX)))
-    texts = list(Kept(file).load_history_strings())
+    texts = list(InputHistory(file).load_history_strings())
     assert len(texts) == ENTRIES_MAX
     assert texts[0] == f"line {3 * ENTRIES_MAX - 1}"
     assert file.read_text().count("\n") == ENTRIES_MAX
@@ -199,8 +201,6 @@ def test_the_picker_filters_moves_and_picks() -> None:
     picker.move(9, "app")
     assert picker.at == 1
     assert picker.picked("nothing") is None
-    assert picker.is_latest(rows[0])
-    assert not picker.is_latest(rows[1])
     many = [row(str(n), f"t{n}", n) for n in range(30)]
     picker = Picker(rows=many, here=KEY, current=SessionId(""), called=lambda key: key, at=29)
     lines = picker.lines("", 40.0, 60)
@@ -210,7 +210,7 @@ def test_the_picker_filters_moves_and_picks() -> None:
 
 
 def test_a_long_usage_leaves_room_for_what_the_command_does() -> None:
-    long = Offered(name="/memory", summary="Show what is kept", argument="[undo [N] | " + "x" * 90)
+    long = Offered(name="/memory", summary="Show the memory", argument="[undo [N] | " + "x" * 90)
     [option] = commands("/mem", [long])
     assert len(option.shown) == 30
-    assert option.about == "Show what is kept"
+    assert option.about == "Show the memory"

@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from hermes.tui.paste import Pastes, clipboard_image, image_at, kind_of, named_images, path_of
+from hermes.tui.paste import GONE, Pastes, clipboard_image, image_at, kind_of, named_images, path_of
 
 PNG = b"\x89PNG\r\n\x1a\n" + bytes(32)
 
@@ -17,15 +17,39 @@ def test_a_long_paste_is_a_mark_and_is_sent_whole() -> None:
     pastes = Pastes()
     text = "\n".join("row" for _ in range(50))
     mark = pastes.put(text)
-    assert mark == "[pasted 50 lines #1]"
+    assert len(mark) == 1
+    assert pastes.label(mark) == "[pasted 50 lines #1]"
+    assert pastes.label("x") is None
     assert pastes.whole(f"look: {mark}!") == (f"look: {text}!", ())
-    assert pastes.whole("[pasted 50 lines #9]") == ("[pasted 50 lines #9]", ())
+    assert pastes.whole("[pasted 50 lines #1]") == ("[pasted 50 lines #1]", ())
+    assert pastes.label(pastes.put("x" * 2_000)) == "[pasted 2,000 characters #2]"
+
+
+def test_a_pasted_text_cannot_bring_a_mark_along() -> None:
+    pastes = Pastes()
+    mark = pastes.put("row\n" * 50)
+    assert pastes.put(f"a{mark}b") == "a\N{REPLACEMENT CHARACTER}b"
+
+
+def test_a_mark_that_is_forgotten_says_so_and_is_not_sent() -> None:
+    pastes = Pastes()
+    mark = pastes.attach((PNG, "image/png", "a.png"))
+    pastes.forget_images()
+    assert pastes.label(mark) == GONE
+    assert pastes.whole(f"{mark}what?") == ("what?", ())
+
+
+def test_the_mark_at_the_cursor_is_the_one_under_it_or_before_it() -> None:
+    pastes = Pastes()
+    line = f"ab{pastes.put('row' + chr(10) * 50)}cd"
+    assert [pastes.at(line, cursor) for cursor in range(6)] == [None, None, 2, 2, None, None]
 
 
 def test_a_picture_goes_along_unless_its_mark_is_deleted() -> None:
     pastes = Pastes()
     mark = pastes.attach((PNG, "image/png", "a[b].png"))
-    assert mark == "[image #1 ab.png]"
+    assert pastes.label(mark) == "[image #1 ab.png]"
+    assert pastes.whole(f"{mark} what?")[0] == "[image #1 ab.png] what?"
     assert pastes.whole(f"{mark} what?")[1] == ((PNG, "image/png", "a[b].png"),)
     assert pastes.whole("what?")[1] == ()
 

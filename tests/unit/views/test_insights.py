@@ -8,9 +8,10 @@ from hypothesis import strategies as st
 
 from hermes.core.messages import Usage
 from hermes.core.store import Dimension, Spending, ToolSum, UsageSum
-from hermes.views.amounts import Bar, cells_of, money, price, rows, short, sparks, tokens
-from hermes.views.chart import Words, chart, nice
+from hermes.views.amounts import Bar, cells_of, money, price, rows, sparks, tokens
+from hermes.views.chart import ChartLabels, chart, nice
 from hermes.views.insights import DAY_S, Figure, document, insights, period
+from hermes.views.session_names import short_key
 from hermes.views.svg import DARK, LIGHT, svg
 
 SINCE, UNTIL = 0.0, 3.0 * DAY_S
@@ -141,7 +142,7 @@ def test_whatever_a_name_holds_the_picture_is_valid_and_says_it(name: str) -> No
 
 def test_the_picture_has_its_axis_its_legend_and_both_grounds() -> None:
     sheet = chart(FOUND)
-    said = [shape.text for shape in sheet.shapes if isinstance(shape, Words)]
+    said = [shape.text for shape in sheet.shapes if isinstance(shape, ChartLabels)]
     for label in ("0", "50", "150", "01-01", "01-02", "01-03", "input, cached", "output"):
         assert label in said
     assert "2 model calls, 170 tokens, $1.00 + price unknown, 50% of the input cached" in said
@@ -158,4 +159,4 @@ def test_a_picture_of_nothing_is_a_picture() -> None:
 
 
 def test_a_key_is_shown_without_what_all_of_them_begin_with() -> None:
-    assert short("agent:main:api:dm:x") == "api:dm:x"
+    assert short_key("agent:main:api:dm:x") == "api:dm:x"

@@ -11,18 +11,19 @@ from msgspec import Struct
 
 from hermes.channels.api import render, translate
 from hermes.channels.api.exchange import Exchange, Gone
-from hermes.channels.api.follow import Follower
+from hermes.channels.api.follow import TurnFollower
 from hermes.channels.api.front import JSON, Front, body_of, refused
 from hermes.channels.api.manifest import name_of
-from hermes.channels.api.refusals import RETRY, Unserved, busy
+from hermes.channels.api.refusals import LEAVING, NO_RETRY, RETRY, Unserved, busy
 from hermes.channels.api.shapes import Asked
 from hermes.channels.api.stream import Streaming
-from hermes.channels.serving.answer import Answer
-from hermes.channels.serving.request import Request
 from hermes.core.channel import Feed
+from hermes.core.errors import Fenced
 from hermes.core.messages import Inbound, Media
 from hermes.core.session import ref
 from hermes.core.store import Accepted
+from hermes.httpd.request import HttpRequest
+from hermes.httpd.response import HttpResponse
 
 WAITING_MAX: Final = 4_096  # requests at a time
 
@@ -32,7 +33,7 @@ class Completions(Struct, frozen=True, eq=False):
 
     front: Front
 
-    async def answer(self, request: Request) -> Answer | None:
+    async def answer(self, request: HttpRequest) -> HttpResponse | None:
         body = await body_of(request)
         if body is None:
             return None
@@ -41,25 +42,29 @@ class Completions(Struct, frozen=True, eq=False):
         ticket = translate.ticket(
             head.header(b"x-hermes-session-id"),
             head.header(b"idempotency-key"),
-            front.door.new_id,
+            front.host.new_id,
         )
         self._demand_room(keyed=ticket.keyed)
         media = await self._shelved(asked, ticket)
-        inbound = translate.inbound(asked, ticket, media, at=front.door.clock())
+        inbound = translate.inbound(asked, ticket, media, at=front.host.clock())
         front.waiting += 1
         try:
             with ExitStack() as open_:
-                accepted, feed = await self._accepted(inbound, open_, live=bool(asked.stream))
-                journal, waits = front.door.store.journal, front.waits
+                accepted, feed = await self._accepted(
+                    inbound, open_, live=bool(asked.stream), keyed=ticket.keyed
+                )
+                journal, waits = front.host.store.journal, front.waits
                 exchange = Exchange(
                     front=front,
-                    follower=Follower(journal, feed, waits, accepted, ref(inbound)),
+                    follower=TurnFollower(journal, feed, waits, accepted, ref(inbound)),
                     session=name_of(accepted.key),
                     keyed=ticket.keyed,
                     request=request,
                 )
                 if not accepted.fresh:
                     await exchange.catch_up()
+                    if not exchange.follower.settled:
+                        await front.host.resume(accepted.key)
                 if not asked.stream:
                     return await _whole(exchange)
                 options = asked.stream_options
@@ -75,30 +80,42 @@ class Completions(Struct, frozen=True, eq=False):
         """While draining, only those who can ask again for the same turn are taken in."""
         if self.front.waiting >= WAITING_MAX:
             raise Unserved(429, "Too many requests wait already.", code="busy", headers=RETRY)
-        if not keyed and self.front.door.state() == "draining":
+        if not keyed and self.front.host.state() == "draining":
             text = "The gateway is about to stop. Try again soon, or send an Idempotency-Key."
             raise busy(text, "draining")
 
     async def _shelved(self, asked: Asked, ticket: translate.Ticket) -> Mapping[str, Media]:
-        shelf = self.front.door.media
+        shelf = self.front.host.media
         return {
             url: await shelf.put(picture.content, picture.media_type, "image")
             for url, picture in translate.pictures(asked, ticket).items()
         }
 
     async def _accepted(
-        self, inbound: Inbound, open_: ExitStack, *, live: bool
+        self, inbound: Inbound, open_: ExitStack, *, live: bool, keyed: bool
     ) -> tuple[Accepted, Feed]:
         """Watch first, so that nothing is missed; a repeat may be about another lane."""
-        door = self.front.door
-        feed = open_.enter_context(door.watch(inbound.session, live=live))
-        accepted = await door.accept(inbound)
+        host = self.front.host
+        feed = open_.enter_context(host.watch(inbound.session, live=live))
+        try:
+            accepted = await host.accept(inbound)
+        except Fenced as fenced:
+            raise _fenced(keyed=keyed) from fenced
         if accepted.key != inbound.session:
-            feed = open_.enter_context(door.watch(accepted.key, live=live))
+            feed = open_.enter_context(host.watch(accepted.key, live=live))
         return accepted, feed
 
 
-async def _whole(exchange: Exchange) -> Answer:
+def _fenced(*, keyed: bool) -> Unserved:
+    """The message may be stored, for another process to answer."""
+    advice = "Repeat the request with the same Idempotency-Key."
+    if not keyed:
+        advice = "Look at the session before you repeat the request: it may be there already."
+    text, headers = f"{LEAVING} {advice}", RETRY if keyed else NO_RETRY
+    return Unserved(503, text, code="gateway_stopping", type_="server_error", headers=headers)
+
+
+async def _whole(exchange: Exchange) -> HttpResponse:
     await exchange.settle()
     answer, headers = exchange.answer, exchange.headers()
     if problem := render.problem(answer):
@@ -110,4 +127,4 @@ async def _whole(exchange: Exchange) -> Answer:
         created=int(exchange.follower.at),
         model=exchange.front.model,
     )
-    return Answer(body, headers=headers, type=JSON)
+    return HttpResponse(body, headers=headers, type=JSON)

@@ -9,7 +9,6 @@ from hermes.channels.api.front import Front
 from hermes.channels.api.refusals import RETRY, Unserved
 from hermes.channels.api.render import HEARTBEAT, sent_event
 from hermes.channels.api.stream import EVENT_STREAM, HEARTBEAT_S
-from hermes.channels.serving.request import Request
 from hermes.core.codec import kind_of
 from hermes.core.signals import (
     CallProgress,
@@ -20,6 +19,7 @@ from hermes.core.signals import (
     TextDelta,
     ThoughtDelta,
 )
+from hermes.httpd.request import HttpRequest
 
 LISTENERS_MAX: Final = 32
 _json = msgspec.json.Encoder()
@@ -28,7 +28,7 @@ _json = msgspec.json.Encoder()
 class Events(Struct, frozen=True, eq=False):
     front: Front
 
-    async def answer(self, request: Request) -> None:
+    async def answer(self, request: HttpRequest) -> None:
         front = self.front
         if front.listening >= LISTENERS_MAX:
             text = f"{LISTENERS_MAX} listen already."
@@ -39,9 +39,9 @@ class Events(Struct, frozen=True, eq=False):
         finally:
             front.listening -= 1
 
-    async def _tell(self, request: Request) -> None:
+    async def _tell(self, request: HttpRequest) -> None:
         front = self.front
-        with front.door.watch(None) as feed:
+        with front.host.watch(None) as feed:
             pipe = request.open(EVENT_STREAM)
             await pipe.put(HEARTBEAT)
             while True:

@@ -7,24 +7,26 @@ from typing import Final
 from msgspec import Struct
 
 from hermes.channels.api import render
-from hermes.channels.api.follow import Follower, News
+from hermes.channels.api.follow import News, TurnFollower
 from hermes.channels.api.front import Front
 from hermes.channels.api.refusals import NO_RETRY, NO_STORE, RETRY, Unserved
-from hermes.channels.serving.request import Request
 from hermes.core.errors import StoreFailed
+from hermes.httpd.request import HttpRequest
 from hermes.views.answer import MessageAnswer
 
-_CUT: Final = "The gateway stops before the turn has ended; the turn goes on when it is back."
+_CUT: Final = (
+    "The gateway is stopping before the turn has ended; the turn continues when it is back."
+)
 _KEYED: Final = "Repeat the request with the same Idempotency-Key."
-_NOT_KEYED: Final = "To repeat the request would do it twice; the session will have the answer."
+_NOT_KEYED: Final = "Do not repeat the request, or it runs twice; the session will have the answer."
 
 
 class Exchange(Struct, frozen=True, eq=False, kw_only=True):
     front: Front
-    follower: Follower
+    follower: TurnFollower
     session: str
     keyed: bool
-    request: Request
+    request: HttpRequest
 
     @property
     def answer(self) -> MessageAnswer:
@@ -38,7 +40,7 @@ class Exchange(Struct, frozen=True, eq=False, kw_only=True):
         return render.headers(self.session, self.answer)
 
     def id(self) -> str:
-        return f"chatcmpl-{self.answer.turn or self.front.door.new_id()}"
+        return f"chatcmpl-{self.answer.turn or self.front.host.new_id()}"
 
     async def settle(self) -> None:
         """Wait for the answer. Raises Unserved when the server closes or the store fails, and Gone

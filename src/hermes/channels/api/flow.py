@@ -18,14 +18,15 @@ class Flow:
 
     def __init__(self) -> None:
         self._sent: list[str] = []  # of the current step
-        self._attempt: str | None = None  # as far as it was seen; None: not from its beginning
+        self._attempt: list[str] | None = None  # as far as it was seen; None: not from its start
+        self._same = 0  # so many characters of it are as what was sent
         self._level = True  # the attempt is what was sent
         self._broken = False  # the next text begins a new paragraph
         self._last: str | None = None  # the last text that was committed and sent
 
     def attempt(self, *, seen: bool) -> None:
         """A model is asked from the start of an answer, perhaps again."""
-        self._attempt = "" if seen else None
+        self._attempt, self._same = [] if seen else None, 0
         self._level = not self._sent
 
     def lost(self) -> None:
@@ -38,13 +39,15 @@ class Flow:
         if self._level:
             self._sent.append(text)
             return self._put(text)
-        self._attempt += text
-        sent = "".join(self._sent)
-        if sent.startswith(self._attempt):
+        self._attempt.append(text)
+        self._sent = ["".join(self._sent)]
+        if self._sent[0].startswith(text, self._same):
+            self._same += len(text)
             return ""  # what an earlier attempt said already
         self._level = True
-        more = self._remainder(self._attempt)
-        self._sent = [self._attempt]
+        attempt = "".join(self._attempt)
+        more = self._remainder(attempt)
+        self._sent = [attempt]
         return more
 
     def committed(self, text: str, *, seen: bool) -> str:

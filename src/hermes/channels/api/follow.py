@@ -75,7 +75,7 @@ class News(Struct, frozen=True):
     gap: bool = False  # signals were dropped before this
 
 
-class Follower:
+class TurnFollower:
     """Where one message stands."""
 
     def __init__(

@@ -9,10 +9,10 @@ from msgspec import Struct, field
 
 from hermes.channels.api.follow import Waits
 from hermes.channels.api.refusals import Unserved, fault_body, unknown, wrong
-from hermes.channels.serving.answer import Answer
-from hermes.channels.serving.request import Left, Request, TooLarge, TooSlow
-from hermes.core.channel import Door
+from hermes.core.channel import ChannelHost
 from hermes.core.messages import sound
+from hermes.httpd.request import HttpRequest, Left, TooLarge, TooSlow
+from hermes.httpd.response import HttpResponse
 
 BODY_BYTES_MAX: Final = 10_000_000
 DISCARDED_BYTES_MAX: Final = 50_000_000
@@ -23,7 +23,7 @@ _json = msgspec.json.Encoder()
 
 
 class Front(Struct, eq=False, kw_only=True):
-    door: Door
+    host: ChannelHost
     model: str
     waits: Waits = field(default_factory=Waits)
     served: "Counter[tuple[str, int]]" = field(default_factory=Counter)  # by route and status
@@ -31,7 +31,7 @@ class Front(Struct, eq=False, kw_only=True):
     listening: int = 0  # who hears everything
 
 
-async def body_of(request: Request, *, within_s: float = BODY_S_MAX) -> bytes | None:
+async def body_of(request: HttpRequest, *, within_s: float = BODY_S_MAX) -> bytes | None:
     """The whole body; None when the client went away. Raises Unserved when it is too slow, or too
     large: after the rest has been read, or a client that still writes would never see why."""
     try:
@@ -39,14 +39,14 @@ async def body_of(request: Request, *, within_s: float = BODY_S_MAX) -> bytes | 
     except Left:
         return None
     except TooSlow as late:
-        text = f"The body took longer than {within_s:g} seconds."
+        text = f"The body took longer than {within_s:g} s."
         raise Unserved(408, text, code="request_timeout", headers=_CLOSE) from late
     except TooLarge as large:
         text = f"A request may have up to {BODY_BYTES_MAX // 1_000_000} MB."
         raise Unserved(413, text, code="request_too_large", headers=_CLOSE) from large
 
 
-def named(request: Request) -> str:
+def named(request: HttpRequest) -> str:
     """The id of the path, if any store could know it."""
     name = request.ids["id"]
     if name != sound(name):
@@ -66,9 +66,11 @@ def parameter(
     return int(text)
 
 
-def document(value: object, status: int = 200, headers: Mapping[str, str] | None = None) -> Answer:
-    return Answer(_json.encode(value), status, headers or {}, JSON)
+def document(
+    value: object, status: int = 200, headers: Mapping[str, str] | None = None
+) -> HttpResponse:
+    return HttpResponse(_json.encode(value), status, headers or {}, JSON)
 
 
-def refused(problem: Unserved) -> Answer:
-    return Answer(fault_body(problem.fault), problem.status, problem.headers, JSON)
+def refused(problem: Unserved) -> HttpResponse:
+    return HttpResponse(fault_body(problem.fault), problem.status, problem.headers, JSON)

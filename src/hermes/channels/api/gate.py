@@ -16,13 +16,13 @@ from typing import Final, TypeVar
 from hermes.channels.api.front import Front, refused
 from hermes.channels.api.refusals import NO_RETRY, Unserved, fault_body
 from hermes.channels.api.render import sent_event
-from hermes.channels.reach import Reach
-from hermes.channels.serving.answer import Answer, Lines, http_date
-from hermes.channels.serving.head import Head
-from hermes.channels.serving.request import Request
-from hermes.channels.serving.routes import Handle
-from hermes.channels.strikes import Strikes
-from hermes.channels.visits import Turned, Visitor, visit
+from hermes.httpd.auth_backoff import AuthBackoff
+from hermes.httpd.head import RequestHead
+from hermes.httpd.origin_check import Turned, Visitor, visit
+from hermes.httpd.reach import NetworkReach
+from hermes.httpd.request import HttpRequest
+from hermes.httpd.response import HttpResponse, Lines, http_date
+from hermes.httpd.routes import Handle
 
 OPEN_TO_ALL: Final = "/health"
 OTHER: Final = "other"
@@ -42,14 +42,14 @@ class Gate:
     """A site, for who has the key."""
 
     def __init__(
-        self, inside: Handle, *, front: Front, key: Callable[[], str], reach: Reach
+        self, inside: Handle, *, front: Front, key: Callable[[], str], reach: NetworkReach
     ) -> None:
         self._inside, self._front, self._reach = inside, front, reach
-        self._strikes = Strikes(time.monotonic)
-        self._date = _Dated(front.door.clock)
-        self._lock = Lock(key)
+        self._strikes = AuthBackoff(time.monotonic)
+        self._date = _Dated(front.host.clock)
+        self._lock = ApiKeyLock(key)
 
-    async def answer(self, request: Request) -> Answer | None:
+    async def answer(self, request: HttpRequest) -> HttpResponse | None:
         problem = self._problem(request.head)
         if problem is not None:
             return refused(problem)
@@ -64,15 +64,15 @@ class Gate:
         request.pipe.close(sent_event(fault_body(problem.fault)))
         return None
 
-    def mark(self, request: Request, status: int) -> Lines:
+    def mark(self, request: HttpRequest, status: int) -> Lines:
         self._front.served[(request.route or OTHER, status)] += 1
         return ((b"date", self._date()),)
 
-    def broken(self, request: Request) -> Answer:  # noqa: ARG002
+    def broken(self, request: HttpRequest) -> HttpResponse:  # noqa: ARG002
         text = "Something broke here. The log of the gateway says what."
         return refused(Unserved(500, text, code="internal_error", type_="server_error"))
 
-    def _problem(self, head: Head) -> Unserved | None:
+    def _problem(self, head: RequestHead) -> Unserved | None:
         visitor = visit(self._reach, head)
         if isinstance(visitor, Turned):
             return Unserved(visitor.status, visitor.text, code=visitor.code)
@@ -96,7 +96,7 @@ class Gate:
             log.warning("many wrong keys from %s: refused for %.0f s", visitor.name, wait_s)
 
 
-class Lock:
+class ApiKeyLock:
     """The key as it is now, and those who came in with it."""
 
     def __init__(self, key: Callable[[], str]) -> None:
@@ -151,7 +151,7 @@ class _Dated:
         return self._text
 
 
-def _given(head: Head) -> bytes:
+def _given(head: RequestHead) -> bytes:
     """The key in the one Authorization header; nothing else proves anything."""
     values = [value for name, value in head.headers if name == b"authorization"]
     if len(values) != 1 or values[0][: len(_SCHEME)].lower() != _SCHEME:

@@ -12,13 +12,13 @@ from hermes.channels.api.listings import message_document, session_document, tur
 from hermes.channels.api.manifest import lane_of
 from hermes.channels.api.metrics import CONTENT_TYPE, metrics_text
 from hermes.channels.api.refusals import unknown, wrong
-from hermes.channels.api.shapes import Model, Models
-from hermes.channels.serving.answer import Answer
-from hermes.channels.serving.request import Request
+from hermes.channels.api.shapes import ModelCard, ModelList
 from hermes.core.events import Event, Span, TurnEnded, TurnInterrupted
 from hermes.core.ids import SessionId, TurnId
 from hermes.core.projection import TurnRow
 from hermes.core.store import SessionRow, Store
+from hermes.httpd.request import HttpRequest
+from hermes.httpd.response import HttpResponse
 from hermes.views.turn_story import story
 
 OURS: Final = "hermes"  # the model's name for clients that must name one
@@ -31,31 +31,31 @@ EVENTS_PAGE, EVENTS_MAX = 1_000, 50_000
 class Lookups(Struct, frozen=True, eq=False):
     front: Front
 
-    async def health(self, _request: Request) -> Answer:
-        state = self.front.door.state()
+    async def health(self, _request: HttpRequest) -> HttpResponse:
+        state = self.front.host.state()
         if state == "ready":
             return document({"status": "ok"})
         return document({"status": state}, 503)
 
-    async def metrics(self, _request: Request) -> Answer:
-        status = await self.front.door.status()
-        text = metrics_text(status, self.front.served, now=self.front.door.clock())
-        return Answer(text.encode(), type=CONTENT_TYPE)
+    async def metrics(self, _request: HttpRequest) -> HttpResponse:
+        status = await self.front.host.status()
+        text = metrics_text(status, self.front.served, now=self.front.host.clock())
+        return HttpResponse(text.encode(), type=CONTENT_TYPE)
 
-    async def models(self, _request: Request) -> Answer:
-        return document(Models(tuple(await self._models())))
+    async def models(self, _request: HttpRequest) -> HttpResponse:
+        return document(ModelList(tuple(await self._models())))
 
-    async def model(self, request: Request) -> Answer:
+    async def model(self, request: HttpRequest) -> HttpResponse:
         name = named(request)
         for model in await self._models():
             if model.id == name:
                 return document(model)
         raise unknown(f"There is no model “{name}” here.")
 
-    async def sessions(self, request: Request) -> Answer:
+    async def sessions(self, request: HttpRequest) -> HttpResponse:
         query = request.head.parameters()
         limit = parameter(query, "limit", default=SESSIONS, most=SESSIONS_MAX)
-        library = self.front.door.store.library
+        library = self.front.host.store.library
         rows = await library.sessions(limit=limit, before=_moment(query.get("before")))
         link = {}
         if len(rows) == limit:
@@ -63,14 +63,14 @@ class Lookups(Struct, frozen=True, eq=False):
             link = {"link": f'</v1/sessions?{more}>; rel="next"'}
         return document([session_document(row) for row in rows], headers=link)
 
-    async def session(self, request: Request) -> Answer:
+    async def session(self, request: HttpRequest) -> HttpResponse:
         return document(session_document(await self._session(request)))
 
-    async def messages(self, request: Request) -> Answer:
+    async def messages(self, request: HttpRequest) -> HttpResponse:
         query = request.head.parameters()
         limit = parameter(query, "limit", default=MESSAGES, most=MESSAGES_MAX)
         start = parameter(query, "after", default=0, least=0, most=10**9)
-        store = self.front.door.store
+        store = self.front.host.store
         id_ = await _conversation(store, await self._session(request), named(request))
         lines = await store.journal.lines([Span(id_, start, start + limit)])
         link = {}
@@ -79,28 +79,28 @@ class Lookups(Struct, frozen=True, eq=False):
             link = {"link": f'</v1/sessions/{id_}/messages?{more}>; rel="next"'}
         return document([message_document(line) for line in lines], headers=link)
 
-    async def turn(self, request: Request) -> Answer:
+    async def turn(self, request: HttpRequest) -> HttpResponse:
         row = await turn_of(self.front, request)
-        steps = story(await turn_events(self.front.door.store, row))
+        steps = story(await turn_events(self.front.host.store, row))
         return document(turn_document(row, steps))
 
-    async def _models(self) -> list[Model]:
-        created = int((await self.front.door.status()).started_at)
+    async def _models(self) -> list[ModelCard]:
+        created = int((await self.front.host.status()).started_at)
         names = dict.fromkeys(name for name in (OURS, self.front.model) if name)
-        return [Model(id=name, created=created) for name in names]
+        return [ModelCard(id=name, created=created) for name in names]
 
-    async def _session(self, request: Request) -> SessionRow:
+    async def _session(self, request: HttpRequest) -> SessionRow:
         """By the name that the client chose, by key, or by a conversation's id."""
         name = named(request)
         for each in (lane_of(name), name):
-            if (row := await self.front.door.store.library.find(each)) is not None:
+            if (row := await self.front.host.store.library.find(each)) is not None:
                 return row
         raise unknown(f"There is no session “{name}”.")
 
 
-async def turn_of(front: Front, request: Request) -> TurnRow:
+async def turn_of(front: Front, request: HttpRequest) -> TurnRow:
     name = named(request)
-    row = await front.door.store.library.turn(TurnId(name))
+    row = await front.host.store.library.turn(TurnId(name))
     if row is None:
         raise unknown(f"There is no turn “{name}”.")
     return row

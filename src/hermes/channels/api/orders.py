@@ -10,7 +10,7 @@ from typing import Final
 import msgspec
 from msgspec import Struct
 
-from hermes.channels.api.follow import Follower
+from hermes.channels.api.follow import TurnFollower
 from hermes.channels.api.front import Front, body_of, document, named
 from hermes.channels.api.listings import question_document
 from hermes.channels.api.lookups import turn_of
@@ -18,42 +18,47 @@ from hermes.channels.api.manifest import PLATFORM
 from hermes.channels.api.refusals import NO_RETRY, Unserved, unknown, wrong
 from hermes.channels.api.shapes import Decision
 from hermes.channels.api.translate import SENDER
-from hermes.channels.serving.answer import Answer
-from hermes.channels.serving.request import Request
 from hermes.core.ids import MessageId, SessionKey
 from hermes.core.messages import Address, Inbound
 from hermes.core.projection import QuestionRow
 from hermes.core.session import ref
+from hermes.httpd.request import HttpRequest
+from hermes.httpd.response import HttpResponse
 from hermes.views.answer import MessageAnswer
 
 ORDERS: Final = "api-orders"  # an account of its own: no client can take its messages' ids
 QUESTIONS_MAX: Final = 200
 LOOKS_MAX: Final = 5  # into the journal, a second each, before we say "accepted" and no more
 OPEN: Final = ("running", "asking")
-WORDS: Final = {"approve": "/approve {}", "deny": "/deny {}", "always": "/approve {} always"}
+WORDS: Final = {
+    "approve": "/approve {}",
+    "session": "/approve {} session",
+    "always": "/approve {} always",
+    "deny": "/deny {}",
+}
 
 
-class Orders(Struct, frozen=True, eq=False):
+class ApiActions(Struct, frozen=True, eq=False):
     front: Front
 
-    async def stop(self, request: Request) -> Answer:
+    async def stop(self, request: HttpRequest) -> HttpResponse:
         turn = await turn_of(self.front, request)
         if turn.state not in OPEN:
             return document({"turn": turn.id, "state": turn.state})
-        await self._obeyed(turn.key, f"/stop {turn.id}", self.front.door.new_id())
-        after = await self.front.door.store.library.turn(turn.id)
+        await self._obeyed(turn.key, f"/stop {turn.id}", self.front.host.new_id())
+        after = await self.front.host.store.library.turn(turn.id)
         return document({"turn": turn.id, "state": (after or turn).state}, 202)
 
-    async def questions(self, request: Request) -> Answer:
+    async def questions(self, request: HttpRequest) -> HttpResponse:
         """What waits; with ?all=1 what people were asked before, too."""
         every = request.head.parameters().get("all", "") not in ("", "0", "false")
-        library = self.front.door.store.library
+        library = self.front.host.store.library
         rows = await library.questions(limit=QUESTIONS_MAX, pending=not every)
         return document([question_document(row) for row in rows])
 
-    async def answer(self, request: Request) -> Answer:
+    async def answer(self, request: HttpRequest) -> HttpResponse:
         """Once, for this call, and for no other that may wait by then (C63)."""
-        id_, library = named(request), self.front.door.store.library
+        id_, library = named(request), self.front.host.store.library
         decision = _decision(await body_of(request) or b"")
         row = await library.question(id_)
         if row is None:
@@ -74,7 +79,7 @@ class Orders(Struct, frozen=True, eq=False):
 
     async def _obeyed(self, key: SessionKey, text: str, id_: str) -> MessageAnswer:
         """Give the order, and wait a little for what is said about it."""
-        door = self.front.door
+        host = self.front.host
         order = Inbound(
             id=MessageId(id_),
             account=ORDERS,
@@ -82,13 +87,13 @@ class Orders(Struct, frozen=True, eq=False):
             sender=SENDER,
             address=Address(platform=PLATFORM, chat=ORDERS),
             text=text,
-            at=door.clock(),
+            at=host.clock(),
         )
         with ExitStack() as open_:
-            feed = open_.enter_context(door.watch(key))
-            accepted = await door.accept(order)
-            journal, waits = door.store.journal, self.front.waits
-            follower = Follower(journal, feed, waits, accepted, ref(order))
+            feed = open_.enter_context(host.watch(key))
+            accepted = await host.accept(order)
+            journal, waits = host.store.journal, self.front.waits
+            follower = TurnFollower(journal, feed, waits, accepted, ref(order))
             await follower.read()
             looks = 0
             while follower.answer.state == "waiting" and looks < LOOKS_MAX and not waits.closing:
@@ -104,7 +109,7 @@ def _decision(body: bytes) -> Decision:
     try:
         return msgspec.json.decode(body, type=Decision)
     except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as error:
-        text = 'Send {"answer": "approve"}, "deny" or "always"'
+        text = 'Send {"answer": "approve"}, "session", "always" or "deny"'
         raise wrong(f"{text}: {error}.", "invalid_request") from error
 
 
@@ -113,5 +118,5 @@ def _not_open(row: QuestionRow) -> Unserved:
         by = f" by {row.decided_by}" if row.decided_by else ""
         text = f"“{row.id}” was {_STATES.get(row.state, row.state)} already{by}."
         return Unserved(409, text, code="already_answered", headers=NO_RETRY)
-    text = f"“{row.id}” waits no more: {row.state}."
+    text = f"“{row.id}” is closed: {row.state}."
     return Unserved(409, text, code="not_open", headers=NO_RETRY)

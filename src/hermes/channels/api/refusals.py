@@ -11,6 +11,7 @@ from hermes.core.errors import Rejected
 RETRY_S: Final = 5
 NO_RETRY: Final = {"x-should-retry": "false"}  # a client of OpenAI's would run the turn once more
 NO_STORE: Final = "store_unavailable"
+LEAVING: Final = "This gateway was frozen for too long and was declared dead. It is about to stop."
 RETRY: Final = {"retry-after": str(RETRY_S)}
 
 

@@ -7,15 +7,15 @@ import msgspec
 
 from hermes.channels.api.refusals import NO_RETRY, Unserved, fault_body
 from hermes.channels.api.shapes import (
-    Choice,
-    Chunk,
+    AssistantMessage,
+    ChatCompletion,
     ChunkChoice,
-    Completion,
+    CompletionChoice,
+    CompletionChunk,
     CompletionDetails,
     Delta,
     LastChunk,
     PromptDetails,
-    Said,
     Tokens,
 )
 from hermes.core.messages import Usage
@@ -39,11 +39,11 @@ def headers(session: str, answer: MessageAnswer) -> Mapping[str, str]:
 
 def completion(answer: MessageAnswer, *, id_: str, created: int, model: str) -> bytes:
     return _json.encode(
-        Completion(
+        ChatCompletion(
             id=id_,
             created=created,
             model=answer.model or model,
-            choices=(Choice(Said(answer.text)),),
+            choices=(CompletionChoice(AssistantMessage(answer.text)),),
             usage=tokens(answer.usage),
         )
     )
@@ -107,7 +107,9 @@ class Chunks:
         return sent_event(fault_body(problem.fault)) + DONE
 
     def _chunk(self, choice: ChunkChoice) -> bytes:
-        chunk = Chunk(id=self._id, created=self._created, model=self._model, choices=(choice,))
+        chunk = CompletionChunk(
+            id=self._id, created=self._created, model=self._model, choices=(choice,)
+        )
         return sent_event(_json.encode(chunk))
 
 

@@ -11,15 +11,17 @@ from hermes.channels.api.front import Front
 from hermes.channels.api.manifest import MANIFEST
 from hermes.channels.api.routes import application
 from hermes.channels.api.settings import SECTION, ApiSettings
-from hermes.channels.reach import certified
-from hermes.channels.serving.line import Patience
-from hermes.channels.serving.server import Terms, serving
-from hermes.core.channel import Door, Manifest
+from hermes.core.channel import ChannelHost, Manifest
 from hermes.core.errors import Misconfigured
 from hermes.core.messages import Reply
+from hermes.httpd.connection import ConnectionTimeouts
+from hermes.httpd.reach import certified
+from hermes.httpd.server import Terms, serving
 
 BACKLOG: Final = 2_048
-TERMS: Final = Terms(connections_max=8_192, backlog=BACKLOG, patience=Patience(keep_alive_s=75.0))
+TERMS: Final = Terms(
+    connections_max=8_192, backlog=BACKLOG, patience=ConnectionTimeouts(keep_alive_s=75.0)
+)
 ADDRESSES_MAX: Final = 8  # of one host name
 
 log = logging.getLogger("hermes.channels.api")
@@ -50,20 +52,20 @@ class ApiChannel:
         """The journal has the reply already; whoever asks for it gets it from there."""
         return key
 
-    async def listen(self, door: Door) -> None:
+    async def listen(self, channel_host: ChannelHost) -> None:
         """Raises Misconfigured when the port, the host or the certificate cannot be had."""
         reach = self._settings.reach
         tls = certified(SECTION, reach.tls)
         sockets = await bound_sockets(self._settings)
         host, port = self.bound = sockets[0].getsockname()[:2]
-        front = Front(door=door, model=self._model)
+        front = Front(host=channel_host, model=self._model)
         site = application(front, key=self._key, reach=reach)
         try:
             async with serving(site, sockets, TERMS, tls):
                 scheme = "http" if tls is None else "https"
                 shown = f"[{host}]" if ":" in host else host
                 log.info("the API is at %s://%s:%d", scheme, shown, port)
-                door.connected()
+                channel_host.connected()
                 try:
                     await asyncio.get_running_loop().create_future()
                 finally:
@@ -71,6 +73,12 @@ class ApiChannel:
                     front.waits.close()
         finally:
             self.bound = None
+
+    async def preflight(self, held: Callable[[str, int], bool]) -> None:
+        """Raise Misconfigured when `listen` would. An address that is `held` is not tried."""
+        certified(SECTION, self._settings.reach.tls)
+        if not held(self._settings.host, self._settings.port):
+            _close(await bound_sockets(self._settings))
 
 
 async def bound_sockets(settings: ApiSettings) -> list[socket.socket]:

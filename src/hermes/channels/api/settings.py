@@ -5,14 +5,16 @@ from typing import Final
 
 from msgspec import Struct
 
-from hermes.channels.reach import KEYS, Reach, demand_strong, reach_of
 from hermes.core.errors import Misconfigured
-from hermes.views.rare import likely
+from hermes.httpd.reach import KEYS as REACH_KEYS
+from hermes.httpd.reach import NetworkReach, demand_strong, reach_of
+from hermes.views.similar import likely
 
 SECTION: Final = "platforms.api"
 SECRET: Final = "HERMES_API_KEY"  # noqa: S105 (the name of one)
 PORT_MAX: Final = 65_535
 KEY_CHARS_MAX: Final = 4_096
+KEYS: Final = ("enabled", "key", "host", "port", *REACH_KEYS)
 
 
 class ApiSettings(Struct, frozen=True, kw_only=True):
@@ -21,7 +23,7 @@ class ApiSettings(Struct, frozen=True, kw_only=True):
     key: str
     host: str = "127.0.0.1"
     port: int = 8642
-    reach: Reach = Reach(section=SECTION)
+    reach: NetworkReach = NetworkReach(section=SECTION)
 
     def __repr__(self) -> str:
         return f"ApiSettings({self.host}:{self.port})"
@@ -29,11 +31,14 @@ class ApiSettings(Struct, frozen=True, kw_only=True):
 
 def api_settings(raw: Mapping[str, object], *, secrets: Mapping[str, str]) -> ApiSettings:
     """Raises Misconfigured, naming the key and the fix."""
-    known = ("enabled", "key", "host", "port", *KEYS)
     for name in raw:
-        if name not in known:
-            near = likely(str(name), known)
-            fix = f"Did you mean {SECTION}.{near[0]}?" if near else f"There are: {', '.join(known)}"
+        if name not in KEYS:
+            near = likely(str(name), KEYS)
+            fix = (
+                f"Did you mean {SECTION}.{near[0]}?"
+                if near
+                else f"Known settings: {', '.join(KEYS)}"
+            )
             raise Misconfigured(f"{SECTION}.{name}", "there is no such setting", fix)
     enabled = raw.get("enabled")
     if enabled is not None and not isinstance(enabled, bool):
@@ -56,7 +61,7 @@ def _key(raw: Mapping[str, object], secrets: Mapping[str, str]) -> str:
         raise Misconfigured(f"{SECTION}.key", "its value is not text", 'Put it in quotes: key: "…"')
     key = (given or secrets.get(SECRET, "")).strip()
     if not key:
-        problem = "is needed: without it anybody could give orders"
+        problem = "is required: without a key, anyone could use the API"
         fix = f"Run: hermes config set {SECRET} - and give it a long random text"
         raise Misconfigured(f"{SECTION}.key", problem, fix)
     if len(key) > KEY_CHARS_MAX or not key.isascii() or not key.isprintable() or " " in key:

@@ -36,7 +36,7 @@ class ToolCall(Struct, frozen=True):
     function: Function
 
 
-class Message(Struct, frozen=True):
+class ChatMessage(Struct, frozen=True):
     role: Literal["system", "developer", "user", "assistant", "tool"]
     content: str | tuple[Part, ...] | None = None
     tool_calls: tuple[ToolCall, ...] | None = None
@@ -55,7 +55,7 @@ class Asked(Struct, frozen=True):
     """A chat completion as it is asked for. The fields behind `stream_options` are there to be
     refused: without them the answer would mean something else than the client believes."""
 
-    messages: tuple[Message, ...]
+    messages: tuple[ChatMessage, ...]
     stream: bool | None = None
     stream_options: StreamOptions | None = None
     n: int | None = None
@@ -70,7 +70,7 @@ class Asked(Struct, frozen=True):
 class Decision(Struct, frozen=True, forbid_unknown_fields=True):
     """What a person says about a call that waits."""
 
-    answer: Literal["approve", "deny", "always"]
+    answer: Literal["approve", "deny", "session", "always"]
 
 
 # ── out ─────────────────────────────────────────────────────────────────────────────────────────
@@ -92,25 +92,25 @@ class Tokens(Struct, frozen=True):
     completion_tokens_details: CompletionDetails
 
 
-class Said(Struct, frozen=True):
+class AssistantMessage(Struct, frozen=True):
     content: str
     role: Literal["assistant"] = "assistant"
     refusal: None = None
 
 
-class Choice(Struct, frozen=True):
-    message: Said
+class CompletionChoice(Struct, frozen=True):
+    message: AssistantMessage
     index: int = 0
     finish_reason: Literal["stop"] = "stop"
     logprobs: None = None
 
 
-class Completion(Struct, frozen=True, kw_only=True):
+class ChatCompletion(Struct, frozen=True, kw_only=True):
     id: str
     object: Literal["chat.completion"] = "chat.completion"
     created: int
     model: str
-    choices: tuple[Choice, ...]
+    choices: tuple[CompletionChoice, ...]
     usage: Tokens
 
 
@@ -126,7 +126,7 @@ class ChunkChoice(Struct, frozen=True):
     logprobs: None = None
 
 
-class Chunk(Struct, frozen=True, kw_only=True):
+class CompletionChunk(Struct, frozen=True, kw_only=True):
     id: str
     object: Literal["chat.completion.chunk"] = "chat.completion.chunk"
     created: int
@@ -134,17 +134,17 @@ class Chunk(Struct, frozen=True, kw_only=True):
     choices: tuple[ChunkChoice, ...]
 
 
-class LastChunk(Chunk, frozen=True, kw_only=True):
+class LastChunk(CompletionChunk, frozen=True, kw_only=True):
     usage: Tokens
 
 
-class Model(Struct, frozen=True, kw_only=True):
+class ModelCard(Struct, frozen=True, kw_only=True):
     id: str
     object: Literal["model"] = "model"
     created: int
     owned_by: str = "hermes"
 
 
-class Models(Struct, frozen=True):
-    data: tuple[Model, ...]
+class ModelList(Struct, frozen=True):
+    data: tuple[ModelCard, ...]
     object: Literal["list"] = "list"

@@ -10,9 +10,9 @@ from hermes.channels.api.exchange import Exchange, Gone
 from hermes.channels.api.flow import Flow
 from hermes.channels.api.follow import News
 from hermes.channels.api.refusals import Unserved
-from hermes.channels.serving.request import Pipe
 from hermes.core import events as e
 from hermes.core.signals import Retrying, TextDelta
+from hermes.httpd.request import Pipe
 
 HEADERS_S: Final = 10.0  # so long the headers wait for the turn that they name
 HEARTBEAT_S: Final = 10.0
@@ -40,8 +40,8 @@ class Streaming(Struct, eq=False, kw_only=True):
             problem.headers |= exchange.headers()
             raise problem
         pipe = exchange.request.open({**EVENT_STREAM, **exchange.headers()})
-        door, model = exchange.front.door, exchange.answer.model or exchange.front.model
-        chunks = render.Chunks(id_=exchange.id(), created=int(door.clock()), model=model)
+        host, model = exchange.front.host, exchange.answer.model or exchange.front.model
+        chunks = render.Chunks(id_=exchange.id(), created=int(host.clock()), model=model)
         await pipe.put(chunks.begin() + (chunks.text(begun) if begun else b""))
         try:
             await self._body(pipe, chunks)

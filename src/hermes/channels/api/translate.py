@@ -11,7 +11,14 @@ from msgspec import Struct
 
 from hermes.channels.api.manifest import PLATFORM, lane_of
 from hermes.channels.api.refusals import Unserved, wrong
-from hermes.channels.api.shapes import Asked, Function, ImagePart, Message, RefusalPart, TextPart
+from hermes.channels.api.shapes import (
+    Asked,
+    ChatMessage,
+    Function,
+    ImagePart,
+    RefusalPart,
+    TextPart,
+)
 from hermes.core.ids import MessageId
 from hermes.core.messages import Address, Inbound, Line, Media, Person, sound
 
@@ -48,7 +55,7 @@ def asked(body: bytes) -> Asked:
     try:
         request = _asked.decode(body)
     except msgspec.ValidationError as error:
-        raise wrong(f"The request does not fit: {error}.", "invalid_request") from error
+        raise wrong(f"The request is not valid: {error}.", "invalid_request") from error
     except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as error:
         raise wrong(f"The body is not valid JSON: {error}.", "invalid_json") from error
     if not 0 < len(request.messages) <= MESSAGES_MAX:
@@ -121,14 +128,16 @@ def _unsupported(request: Asked) -> str:
     return ""
 
 
-def _last_said(request: Asked) -> Message:
+def _last_said(request: Asked) -> ChatMessage:
     for message in reversed(request.messages):
         if message.role == "user":
             return message
-    raise wrong("messages: there is none of the user's.", "invalid_request")
+    raise wrong("messages: there is no user message.", "invalid_request")
 
 
-def _lines(messages: tuple[Message, ...], media: Mapping[str, Media], at: float) -> Iterator[Line]:
+def _lines(
+    messages: tuple[ChatMessage, ...], media: Mapping[str, Media], at: float
+) -> Iterator[Line]:
     """The conversation as the client tells it. It is no record of ours: no call in it was made
     here, so none stands in the transcript as one. What a tool is said to have answered is told by
     the client, and labelled."""
@@ -162,7 +171,7 @@ def _told(call: Function, answer: str) -> str:
     return f"[Told by the client, not run here: its tool answered {asked}]\n{answer}"
 
 
-def _text(message: Message) -> str:
+def _text(message: ChatMessage) -> str:
     content = message.content
     if content is None or isinstance(content, str):
         return sound(content or "")
@@ -176,7 +185,7 @@ def _text(message: Message) -> str:
     return sound("\n".join(texts))
 
 
-def _images(message: Message) -> Iterator[ImagePart]:
+def _images(message: ChatMessage) -> Iterator[ImagePart]:
     content = message.content
     if content is None or isinstance(content, str):
         return
@@ -187,7 +196,7 @@ def _images(message: Message) -> Iterator[ImagePart]:
             yield part
 
 
-def _media(message: Message, media: Mapping[str, Media]) -> tuple[Media, ...]:
+def _media(message: ChatMessage, media: Mapping[str, Media]) -> tuple[Media, ...]:
     return tuple(media[part.image_url.url] for part in _images(message))
 
 

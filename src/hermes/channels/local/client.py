@@ -24,6 +24,7 @@ from hermes.channels.local.wire import (
     ConversationsTold,
     Deliver,
     Delivered,
+    DeliveryShown,
     Done,
     Failed,
     Follow,
@@ -31,29 +32,28 @@ from hermes.channels.local.wire import (
     Happened,
     Hello,
     OutcomeTold,
-    Progress,
     Retry,
     Say,
     SayTold,
     SceneTold,
-    Shown,
     StatusTold,
     SummingUp,
-    Text,
     Thinking,
     Told,
+    WireProgress,
+    WireText,
     error_of,
     line,
     signal_of,
     told,
 )
-from hermes.core.channel import Manifest, Status
+from hermes.core.channel import GatewayStatus, Manifest
 from hermes.core.errors import ChannelDown
 from hermes.core.ids import SessionId, SessionKey, TurnId
 from hermes.core.messages import Inbound, Reply
 from hermes.core.projection import TurnRow
 from hermes.core.signals import Signal
-from hermes.core.store import Accepted, ConversationRow, MediaShelf
+from hermes.core.store import Accepted, ConversationRow, MediaStore
 from hermes.views.scene import Offered, Scene
 from hermes.views.turn_story import StepRow
 
@@ -86,7 +86,7 @@ class Attached:
     """A chat at a gateway's socket. Everything raises ChannelDown when the gateway is gone."""
 
     def __init__(
-        self, streams: Streams, *, media: MediaShelf, abilities: Sequence[str] = ()
+        self, streams: Streams, *, media: MediaStore, abilities: Sequence[str] = ()
     ) -> None:
         self.media = media  # of the home that both live in
         self._abilities = abilities
@@ -99,7 +99,7 @@ class Attached:
         self._hearing = asyncio.create_task(self._hear())
 
     @classmethod
-    async def to(cls, path: Path, *, media: MediaShelf) -> "Attached | None":
+    async def to(cls, path: Path, *, media: MediaStore) -> "Attached | None":
         """None when no gateway listens there, or none that speaks as we do."""
         try:
             streams = await connected(path)
@@ -108,7 +108,7 @@ class Attached:
         return await cls.by(streams, media=media)
 
     @classmethod
-    async def by(cls, streams: Streams, *, media: MediaShelf) -> "Attached | None":
+    async def by(cls, streams: Streams, *, media: MediaStore) -> "Attached | None":
         """None when whoever is at the other end does not speak as we do."""
         try:
             async with asyncio.timeout(HELLO_S):
@@ -120,7 +120,7 @@ class Attached:
         await closed(streams[1])
         return None
 
-    async def status(self) -> Status:
+    async def status(self) -> GatewayStatus:
         said = await self._answer(AskStatus)
         assert isinstance(said, StatusTold), "the answer fits the question"
         return said.status
@@ -149,7 +149,7 @@ class Attached:
 
     async def shown(self, key: str) -> None:
         """A person can see it now."""
-        await self._write(Shown(key))
+        await self._write(DeliveryShown(key))
 
     async def deliver(self, key: SessionKey) -> None:
         """All that waits for this session's people has been shown when this returns."""
@@ -234,7 +234,7 @@ class Attached:
         match said:
             case Happened():
                 self._put(signal_of(said))
-            case Text() | Thinking() | Progress() | Retry() | SummingUp():
+            case WireText() | Thinking() | WireProgress() | Retry() | SummingUp():
                 if len(self._seen) < GLIMPSES_MAX:
                     self._put(signal_of(said))
             case Delivered(key=key, reply=reply, chunk=chunk):

@@ -7,7 +7,7 @@ import asyncio
 from collections.abc import Awaitable, Callable
 
 from hermes.channels.local.wire import Delivered, Following, Happened, Told, glimpsed
-from hermes.core.channel import Door, Feed
+from hermes.core.channel import ChannelHost, Feed
 from hermes.core.ids import SessionKey
 from hermes.core.projection import replies_of
 from hermes.core.signals import Recorded, Signal
@@ -15,20 +15,20 @@ from hermes.core.signals import Recorded, Signal
 LOOK_S = 1.0  # another process may work on the session; it sends no signals to this one
 
 
-class Follower:
+class LocalFollower:
     """`want` is called when there may be replies to deliver."""
 
     def __init__(
         self,
         key: SessionKey,
-        door: Door,
+        host: ChannelHost,
         *,
         live: bool,
         tell: Callable[[Told], Awaitable[None]],
         want: Callable[[], object],
     ) -> None:
         self.key = key
-        self._door = door
+        self._door = host
         self._live = live
         self._tell = tell
         self._want = want
@@ -43,7 +43,8 @@ class Follower:
 
     async def begin(self, n: int, after: int | None) -> int:
         """Returns where the session stands."""
-        head = (await self._door.store.journal.load(self.key)).position
+        row = await self._door.store.library.find(self.key)
+        head = row.events if row is not None else 0  # also of one that cannot be read
         self._position = head if after is None else after
         await self._tell(Following(n, head))
         return head
@@ -53,23 +54,23 @@ class Follower:
         await self._catch_up()
         self._want()
         signal = asyncio.create_task(feed.next())
-        knock = asyncio.create_task(self._bell.wait())
+        admit_stranger = asyncio.create_task(self._bell.wait())
         try:
             while True:
                 done, _ = await asyncio.wait(
-                    {signal, knock}, timeout=LOOK_S, return_when=asyncio.FIRST_COMPLETED
+                    {signal, admit_stranger}, timeout=LOOK_S, return_when=asyncio.FIRST_COMPLETED
                 )
                 if signal in done:
                     await self._take(signal.result())
                     signal = asyncio.create_task(feed.next())
-                if knock in done:
+                if admit_stranger in done:
                     await self._line_up()
-                    knock = asyncio.create_task(self._bell.wait())
+                    admit_stranger = asyncio.create_task(self._bell.wait())
                 if not done or feed.missed:
                     await self._catch_up()
         finally:
             signal.cancel()
-            knock.cancel()
+            admit_stranger.cancel()
 
     async def _take(self, signal: Signal) -> None:
         if isinstance(signal.glimpse, Recorded):

@@ -10,12 +10,12 @@ import socket
 from collections.abc import Sequence
 from pathlib import Path
 
-from hermes.channels.local.crowd import Crowd
+from hermes.channels.local.connections import LocalConnections
 from hermes.channels.local.manifest import SERVED
-from hermes.channels.local.shared import Ears
+from hermes.channels.local.shared import LocalReceivers
 from hermes.channels.local.sockets import Streams, bound, streams
 from hermes.channels.local.visit import Visit
-from hermes.core.channel import Door, Manifest
+from hermes.core.channel import ChannelHost, Manifest
 from hermes.core.errors import ChannelDown
 from hermes.core.messages import Reply
 
@@ -30,8 +30,8 @@ class LocalServer:
 
     def __init__(self, path: Path) -> None:
         self._path = path
-        self._crowd = Crowd()
-        self._ears = Ears()
+        self._crowd = LocalConnections()
+        self._ears = LocalReceivers()
         self._visits: set[asyncio.Task[None]] = set()
 
     @property
@@ -45,16 +45,16 @@ class LocalServer:
         await self._crowd.show(reply, chunk, key)
         return key
 
-    async def listen(self, door: Door) -> None:
+    async def listen(self, host: ChannelHost) -> None:
         try:
             listener = bound(self._path)
         except OSError as refused:
             why = f"{self._path}: {refused.strerror or refused}"
             raise ChannelDown(why, delay_s=AGAIN_S) from refused
-        door.connected()
+        host.connected()
         try:
             while True:
-                self._admit(await _accepted(listener), door)
+                self._admit(await _accepted(listener), host)
         finally:
             self._path.unlink(missing_ok=True)
             listener.close()
@@ -69,26 +69,26 @@ class LocalServer:
         await self._crowd.close()
         await self._ears.close()
 
-    async def welcome(self, door: Door) -> Streams:
+    async def welcome(self, host: ChannelHost) -> Streams:
         """The other end of a visit from this very process: an engine that runs inside a chat is
         spoken to as one that runs beside it."""
         ours, theirs = socket.socketpair()
         for end in (ours, theirs):
             end.setblocking(False)
-        self._admit(ours, door)
+        self._admit(ours, host)
         return await streams(theirs)
 
-    def _admit(self, link: socket.socket, door: Door) -> None:
+    def _admit(self, link: socket.socket, host: ChannelHost) -> None:
         if len(self._visits) >= VISITS_MAX:
-            log.warning("%d chats are here, the limit; another one is sent away", VISITS_MAX)
+            log.warning("%d chats are connected, the limit; another one was refused", VISITS_MAX)
             link.close()
             return
-        visit = asyncio.create_task(self._visit(link, door))
+        visit = asyncio.create_task(self._visit(link, host))
         self._visits.add(visit)
         visit.add_done_callback(self._left)
 
-    async def _visit(self, link: socket.socket, door: Door) -> None:
-        await Visit(door, self._crowd, self._ears, await streams(link)).run()
+    async def _visit(self, link: socket.socket, host: ChannelHost) -> None:
+        await Visit(host, self._crowd, self._ears, await streams(link)).run()
 
     def _left(self, visit: "asyncio.Task[None]") -> None:
         self._visits.discard(visit)

@@ -11,7 +11,7 @@ from contextlib import contextmanager
 
 from msgspec import Struct, field
 
-from hermes.core.channel import Door, Feed
+from hermes.core.channel import ChannelHost, Feed
 from hermes.core.events import (
     Event,
     ModelAnswered,
@@ -84,7 +84,8 @@ class _Ear(Struct, kw_only=True):
         match signal.glimpse:
             case TextDelta(text=text):
                 self.turn, self.rests = signal.turn, False
-                self.heard = (self.heard + text)[:HEARD_CHARS_MAX]
+                if len(self.heard) < HEARD_CHARS_MAX:
+                    self.heard = (self.heard + text)[:HEARD_CHARS_MAX]
             case Retrying():
                 self.heard = ""
             case Recorded(events=events):
@@ -112,47 +113,47 @@ class _Ear(Struct, kw_only=True):
         return Signal(self.key, self.turn, TextDelta(self.heard)) if self.heard else None
 
 
-class Ears:
+class LocalReceivers:
     """At most one for each session that somebody looks at, or looked at when its turn began."""
 
     def __init__(self) -> None:
         self._ears: dict[SessionKey, _Ear] = {}
 
     @contextmanager
-    def listening(self, key: SessionKey, door: Door) -> Iterator[Share]:
-        ear = self._ears.get(key)
-        if ear is None:
-            ear = self._ears[key] = _Ear(key=key)
-            feed = door.watch(key)
-            ear.task = asyncio.create_task(self._listen(ear, feed.__enter__()))
-            ear.task.add_done_callback(lambda _: feed.__exit__(None, None, None))
-        share = Share(ear.begun())
-        ear.shares.append(share)
+    def listening(self, key: SessionKey, host: ChannelHost) -> Iterator[Share]:
+        receiver = self._ears.get(key)
+        if receiver is None:
+            receiver = self._ears[key] = _Ear(key=key)
+            feed = host.watch(key)
+            receiver.task = asyncio.create_task(self._listen(receiver, feed.__enter__()))
+            receiver.task.add_done_callback(lambda _: feed.__exit__(None, None, None))
+        share = Share(receiver.begun())
+        receiver.shares.append(share)
         try:
             yield share
         finally:
-            ear.shares.remove(share)
-            self._leave(ear)
+            receiver.shares.remove(share)
+            self._leave(receiver)
 
     async def close(self) -> None:
-        tasks = [ear.task for ear in self._ears.values() if ear.task is not None]
+        tasks = [receiver.task for receiver in self._ears.values() if receiver.task is not None]
         for task in tasks:
             task.cancel()
         if tasks:
             await asyncio.wait(tasks)
         self._ears.clear()
 
-    async def _listen(self, ear: _Ear, feed: Feed) -> None:
+    async def _listen(self, receiver: _Ear, feed: Feed) -> None:
         while True:
-            ear.hear(await feed.next())
+            receiver.hear(await feed.next())
             if missed := feed.missed:
-                ear.lose(missed)
-            self._leave(ear)
+                receiver.lose(missed)
+            self._leave(receiver)
 
-    def _leave(self, ear: _Ear) -> None:
-        if ear.idle and ear.task is not None and self._ears.get(ear.key) is ear:
-            del self._ears[ear.key]
-            ear.task.cancel()
+    def _leave(self, receiver: _Ear) -> None:
+        if receiver.idle and receiver.task is not None and self._ears.get(receiver.key) is receiver:
+            del self._ears[receiver.key]
+            receiver.task.cancel()
 
 
 def _is_known(signal: Signal, position: int) -> bool:

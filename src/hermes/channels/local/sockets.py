@@ -9,7 +9,7 @@ from pathlib import Path
 
 from hermes.channels.local.wire import LINE_BYTES_MAX
 from hermes.core.errors import ChannelDown
-from hermes.views.rare import temporary_folder
+from hermes.views.files import temporary_folder
 
 NAME_BYTES_MAX = 100  # of a socket's address: 107 on Linux, 103 elsewhere
 BACKLOG = 16

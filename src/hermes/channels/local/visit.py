@@ -4,10 +4,10 @@ import asyncio
 import logging
 from collections.abc import Coroutine
 
-from hermes.channels.local.crowd import Crowd
-from hermes.channels.local.follower import Follower
+from hermes.channels.local.connections import LocalConnections
+from hermes.channels.local.follower import LocalFollower
 from hermes.channels.local.scenes import conversations, listed, scene
-from hermes.channels.local.shared import Ears
+from hermes.channels.local.shared import LocalReceivers
 from hermes.channels.local.sockets import Streams, closed, next_line
 from hermes.channels.local.wire import (
     ABILITIES,
@@ -21,23 +21,23 @@ from hermes.channels.local.wire import (
     CommandsTold,
     ConversationsTold,
     Deliver,
+    DeliveryShown,
     Done,
     Follow,
     Hello,
     Looked,
-    Outcome,
     OutcomeTold,
     Say,
     SayTold,
     SceneTold,
-    Shown,
     StatusTold,
     Told,
+    TurnOutcome,
     asked,
     failure,
     line,
 )
-from hermes.core.channel import Door
+from hermes.core.channel import ChannelHost
 from hermes.core.errors import ChannelDown, HermesError, Rejected
 from hermes.core.events import Event, TurnEnded, TurnInterrupted
 from hermes.core.ids import SessionId, SessionKey, TurnId
@@ -54,10 +54,16 @@ log = logging.getLogger("hermes.channels.local")
 
 
 class Visit:
-    def __init__(self, door: Door, crowd: Crowd, ears: Ears, streams: Streams) -> None:
-        self._door = door
+    def __init__(
+        self,
+        host: ChannelHost,
+        crowd: LocalConnections,
+        receivers: LocalReceivers,
+        streams: Streams,
+    ) -> None:
+        self._door = host
         self._crowd = crowd
-        self._ears = ears
+        self._ears = receivers
         self._reader, self._writer = streams
         self._writing = asyncio.Lock()
         self._tasks: set[asyncio.Task[None]] = set()
@@ -80,7 +86,7 @@ class Visit:
 
     def _take(self, said: Asked) -> None:
         match said:
-            case Shown(key=key):
+            case DeliveryShown(key=key):
                 self._crowd.seen(key)
             case Follow(key=key):
                 if key in self._follows:
@@ -102,7 +108,7 @@ class Visit:
         if task.cancelled() or (error := task.exception()) is None:
             return
         if not isinstance(error, ChannelDown):
-            log.error("a chat is sent away: %s", error, exc_info=error)
+            log.error("a chat was disconnected: %s", error, exc_info=error)
         self._writer.transport.abort()
 
     async def _answer(self, said: AskStatus | Say | Deliver | AskOutcome | Looked) -> None:
@@ -133,7 +139,7 @@ class Visit:
                 return ConversationsTold(n, await conversations(self._door.store, lane, limit))
 
     async def _follow(self, said: Follow) -> None:
-        follower = Follower(
+        follower = LocalFollower(
             said.key,
             self._door,
             live=said.live,
@@ -166,12 +172,12 @@ def demand_local(inbound: Inbound) -> None:
         raise Rejected("a chat is answered in the terminal only")
 
 
-async def outcome(library: Library, key: SessionKey, turn: TurnId | None) -> Outcome:
+async def outcome(library: Library, key: SessionKey, turn: TurnId | None) -> TurnOutcome:
     session = await library.find(key)
     id_ = session.id if session is not None else SessionId("")
     row = await library.turn(turn) if turn is not None else None
     if row is None:
-        return Outcome(session_id=id_)
+        return TurnOutcome(session_id=id_)
     events: list[Event] = []
     after = row.first - 1
     while page := await library.events(row.key, after=after, limit=PAGE):
@@ -179,4 +185,4 @@ async def outcome(library: Library, key: SessionKey, turn: TurnId | None) -> Out
         after += len(page)
         if any(isinstance(e, TurnEnded | TurnInterrupted) and e.turn == row.id for e in page):
             break
-    return Outcome(session_id=id_, turn=row, steps=story(events))
+    return TurnOutcome(session_id=id_, turn=row, steps=story(events))

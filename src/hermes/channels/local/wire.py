@@ -4,11 +4,13 @@ A chat asks with a number `n`, and one value with that number comes back. What i
 without being asked for: each event once, in order and with its position, and replies to be shown.
 """
 
+from typing import Annotated
+
 import msgspec
-from msgspec import Struct
+from msgspec import Meta, Struct
 
 from hermes.core import errors
-from hermes.core.channel import Status
+from hermes.core.channel import GatewayStatus
 from hermes.core.errors import ChannelDown, HermesError
 from hermes.core.events import Event
 from hermes.core.ids import CallId, SessionId, SessionKey, TurnId
@@ -33,6 +35,8 @@ SCENES = "scenes"
 ABILITIES = (SCENES,)
 LINE_BYTES_MAX = 16_000_000
 
+Count = Annotated[int, Meta(ge=-1, le=2**53)]  # such as a store can take
+
 # ── what a chat says ────────────────────────────────────────────────────────────────────────────
 
 
@@ -52,7 +56,7 @@ class Follow(Struct, frozen=True, tag="follow"):
 
     n: int
     key: SessionKey
-    after: int | None
+    after: Count | None
     live: bool
 
 
@@ -69,7 +73,7 @@ class AskOutcome(Struct, frozen=True, tag="outcome"):
     turn: TurnId | None
 
 
-class Shown(Struct, frozen=True, tag="shown"):
+class DeliveryShown(Struct, frozen=True, tag="shown"):
     """A person can see what was delivered under this key."""
 
     key: str
@@ -80,7 +84,7 @@ class AskScene(Struct, frozen=True, tag="scene"):
 
     n: int
     key: SessionKey
-    recent: int = 0
+    recent: Count = 0
 
 
 class AskCommands(Struct, frozen=True, tag="commands"):
@@ -92,11 +96,11 @@ class AskConversations(Struct, frozen=True, tag="conversations"):
 
     n: int
     key: SessionKey | None
-    limit: int
+    limit: Count
 
 
 Looked = AskScene | AskCommands | AskConversations
-Asked = AskStatus | Say | Follow | Deliver | AskOutcome | Shown | Looked
+Asked = AskStatus | Say | Follow | Deliver | AskOutcome | DeliveryShown | Looked
 
 # ── what a gateway says ─────────────────────────────────────────────────────────────────────────
 
@@ -118,7 +122,7 @@ class Failed(Struct, frozen=True, tag="failed"):
 
 class StatusTold(Struct, frozen=True, tag="status"):
     n: int
-    status: Status
+    status: GatewayStatus
 
 
 class SayTold(Struct, frozen=True, tag="accepted"):
@@ -133,7 +137,7 @@ class Following(Struct, frozen=True, tag="following"):
     head: int
 
 
-class Outcome(Struct, frozen=True, kw_only=True):
+class TurnOutcome(Struct, frozen=True, kw_only=True):
     """Which conversation a lane has, and what a turn of it did."""
 
     session_id: SessionId
@@ -143,7 +147,7 @@ class Outcome(Struct, frozen=True, kw_only=True):
 
 class OutcomeTold(Struct, frozen=True, tag="outcome"):
     n: int
-    outcome: Outcome
+    outcome: TurnOutcome
 
 
 class SceneTold(Struct, frozen=True, tag="scene"):
@@ -167,7 +171,7 @@ class Happened(Struct, frozen=True, tag="event"):
     position: int
 
 
-class Text(Struct, frozen=True, tag="text"):
+class WireText(Struct, frozen=True, tag="text"):
     session: SessionKey
     turn: TurnId
     text: str
@@ -179,7 +183,7 @@ class Thinking(Struct, frozen=True, tag="thought"):
     text: str
 
 
-class Progress(Struct, frozen=True, tag="progress"):
+class WireProgress(Struct, frozen=True, tag="progress"):
     session: SessionKey
     turn: TurnId
     call: CallId
@@ -210,7 +214,7 @@ class Delivered(Struct, frozen=True, tag="reply"):
 
 LookedAt = SceneTold | CommandsTold | ConversationsTold
 Answered = Done | Failed | StatusTold | SayTold | Following | OutcomeTold | LookedAt
-Glimpsed = Text | Thinking | Progress | Retry | SummingUp
+Glimpsed = WireText | Thinking | WireProgress | Retry | SummingUp
 Told = Hello | Answered | Happened | Glimpsed | Delivered
 
 _encoder = msgspec.json.Encoder()
@@ -227,7 +231,7 @@ def asked(raw: bytes) -> Asked:
     try:
         return _asked.decode(raw)
     except (msgspec.MsgspecError, UnicodeDecodeError, RecursionError) as broken:
-        raise ChannelDown(f"a chat said what nobody understands: {broken}", delay_s=0) from broken
+        raise ChannelDown(f"a chat sent an invalid message: {broken}", delay_s=0) from broken
 
 
 def told(raw: bytes) -> Told:
@@ -235,7 +239,7 @@ def told(raw: bytes) -> Told:
     try:
         return _told.decode(raw)
     except (msgspec.MsgspecError, UnicodeDecodeError, RecursionError) as broken:
-        why = f"the gateway said what nobody understands: {broken}"
+        why = f"the gateway sent an invalid message: {broken}"
         raise ChannelDown(why, delay_s=0) from broken
 
 
@@ -244,11 +248,11 @@ def glimpsed(signal: Signal) -> Glimpsed | None:
     session, turn = signal.session, signal.turn
     match signal.glimpse:
         case TextDelta(text=text):
-            return Text(session, turn, text)
+            return WireText(session, turn, text)
         case ThoughtDelta(text=text):
             return Thinking(session, turn, text)
         case CallProgress(call=call, text=text):
-            return Progress(session, turn, call, text)
+            return WireProgress(session, turn, call, text)
         case Retrying(why=why, delay_s=delay_s):
             return Retry(session, turn, why, delay_s)
         case Compacting(done=done, parts=parts):
@@ -259,11 +263,11 @@ def glimpsed(signal: Signal) -> Glimpsed | None:
 
 def signal_of(said: Glimpsed | Happened) -> Signal:
     match said:
-        case Text(text=text):
+        case WireText(text=text):
             return Signal(said.session, said.turn, TextDelta(text))
         case Thinking(text=text):
             return Signal(said.session, said.turn, ThoughtDelta(text))
-        case Progress(call=call, text=text):
+        case WireProgress(call=call, text=text):
             return Signal(said.session, said.turn, CallProgress(call, text))
         case Retry(why=why, delay_s=delay_s):
             return Signal(said.session, said.turn, Retrying(why, delay_s))

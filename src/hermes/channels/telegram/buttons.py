@@ -1,6 +1,7 @@
 """Buttons under a question: what is written into them, and what a press says. Pure.
 
-Telegram keeps 64 bytes for a button. What is longer stays with us, under its digest. A button in a
+Telegram keeps 64 bytes for a button. What is longer stays in the card's outbox row: the button
+has its digest. A button in a
 group carries a stamp of the lane that was asked, so that nobody else answers by accident.
 """
 
@@ -10,23 +11,25 @@ from collections.abc import Sequence
 
 from msgspec import Struct
 
-from hermes.core.ids import SessionKey, session_key
+from hermes.channels.telegram.manifest import BUTTONS
+from hermes.core.ids import SessionKey, SessionName, name_of
 from hermes.core.messages import Reply
 
-BYTES_MAX = 64
-LABEL_CHARS_MAX = 60
-BUTTONS_MAX = 20
+BYTES_MAX = BUTTONS.value_bytes
+LABEL_CHARS_MAX = BUTTONS.label_chars
+BUTTONS_MAX = BUTTONS.rows
 ROW_CHARS_MAX = 30  # labels that are short stand side by side
 STAMP_CHARS = 8
 
 _SAYS, _KEPT = "|", "#"
-_SIGNS = {"approve": "✅", "always": "✅", "yes": "✅", "deny": "❌", "no": "❌"}
+_YES = ("approve", "yes", "yes, for this session", "always")
+_SIGNS = {**dict.fromkeys(_YES, "✅"), **dict.fromkeys(("deny", "no"), "❌")}
 
 
 class Button(Struct, frozen=True):
     label: str
     code: str
-    kept: str = ""  # what must be remembered under the code's digest, if anything
+    kept: str = ""  # what the code's digest stands for, if anything
 
 
 class Press(Struct, frozen=True):
@@ -42,14 +45,15 @@ class Press(Struct, frozen=True):
 
 def keyboard_of(reply: Reply) -> Sequence[Sequence[Button]]:
     """The buttons of a reply in rows."""
-    group = session_key("telegram", "group", reply.address.chat)
-    asked = reply.session == group or reply.session.startswith(f"{group}:")
+    name = name_of(reply.session)
+    group = SessionName("telegram", "group", reply.address.chat)
+    asked = name is not None and name.whole_chat == group.whole_chat
     stamp = stamp_of(reply.session) if asked else ""
     rows: list[list[Button]] = []
     room = 0
     for label, says in reply.buttons[:BUTTONS_MAX]:
         button = _button(label, says, stamp)
-        if not rows or len(button.label) > room:
+        if not rows or len(button.label) > room or len(rows[-1]) == BUTTONS.per_row:
             rows.append([])
             room = ROW_CHARS_MAX
         rows[-1].append(button)
@@ -80,5 +84,9 @@ def _button(label: str, says: str, stamp: str) -> Button:
     plain = says if not stamp and press_of(says) == Press("", says) else f"{stamp}{_SAYS}{says}"
     if len(plain.encode()) <= BYTES_MAX:
         return Button(shown, plain)
-    digest = hashlib.sha256(says.encode()).hexdigest()[:32]
-    return Button(shown, f"{stamp}{_KEPT}{digest}", says)
+    return Button(shown, f"{stamp}{_KEPT}{digest_of(says)}", says)
+
+
+def digest_of(says: str) -> str:
+    """By which a press names what its button says, where that is too long for the button."""
+    return hashlib.sha256(says.encode()).hexdigest()[:32]

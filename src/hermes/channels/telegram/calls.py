@@ -2,7 +2,8 @@
 
 import asyncio
 import logging
-from collections.abc import Sequence
+from collections.abc import Callable, Coroutine, Sequence
+from typing import Any
 
 from msgspec import Struct
 from msgspec.structs import replace
@@ -10,22 +11,26 @@ from telegram import (
     InlineKeyboardButton,
     InlineKeyboardMarkup,
     LinkPreviewOptions,
+    Message,
     MessageOriginUser,
+    ReactionTypeEmoji,
 )
 from telegram.constants import ChatAction, ParseMode
 
 from hermes.channels.telegram.buttons import Button
-from hermes.channels.telegram.failures import Moved, NoThread, TokenUnknown, Unreadable
-from hermes.channels.telegram.line import Line
-from hermes.channels.telegram.numbers import Numbers
+from hermes.channels.telegram.failures import Moved, NoThread, Unreadable
+from hermes.channels.telegram.line import BotConnection
+from hermes.channels.telegram.manifest import UPLOAD_BYTES_MAX
+from hermes.channels.telegram.numbers import UpdateNumbers
 from hermes.channels.telegram.render import plain_of
 from hermes.channels.telegram.wording import FILE_BYTES_MAX
 from hermes.core.errors import ChannelBusy, ChannelDown, ChannelRefused
 from hermes.core.messages import Address, Media
 
 FETCH_TRIES, FETCH_PAUSE_S, FETCH_S_MAX = 4, 1.0, 60.0
-UPLOAD_BYTES_MAX = 50_000_000
+UPLOAD_S_MAX = 300.0
 PHOTO_BYTES_MAX = 10_000_000
+# Telegram encodes these pictures again, and keeps neither name nor size.
 PHOTOS = frozenset({"image/jpeg", "image/png", "image/webp"})
 VOICES = frozenset({"audio/ogg", "audio/opus"})
 ADJUSTMENTS_MAX = 3
@@ -46,21 +51,28 @@ class Letter(Struct, frozen=True, kw_only=True):
     buttons: Sequence[Sequence[Button]] = ()
 
 
-class Seen(Struct, frozen=True):
-    """A message of a chat, and whose it is; 0: not a user's."""
+class SeenMessage(Struct, frozen=True):
+    """A message of a chat, and whose it is; 0: not a user's. Of a file its name and size, as far
+    as Telegram keeps them; -1: it has none that it was sent with."""
 
     text: str
     sender: int
+    name: str = ""
+    size: int = -1
 
 
 def letter_to(address: Address, text: str) -> Letter:
     return Letter(chat=address.chat, thread=address.thread, text=text)
 
 
-class Calls:
+def is_photo(media: Media, size: int) -> bool:
+    return media.media_type in PHOTOS and size <= PHOTO_BYTES_MAX
+
+
+class BotApi:
     """What is said and shown in chats. Raises ChannelFailed and nothing else."""
 
-    def __init__(self, line: Line, numbers: Numbers) -> None:
+    def __init__(self, line: BotConnection, numbers: UpdateNumbers) -> None:
         self._line = line
         self._numbers = numbers
 
@@ -82,7 +94,7 @@ class Calls:
     async def remove(self, chat: str, message: int) -> None:
         await self._line.ask(self._line.bot.delete_message(_chat(chat), message))
 
-    async def look(self, address: Address, message: int) -> Seen | None:
+    async def look(self, address: Address, message: int) -> SeenMessage | None:
         """A message as the chat shows it; None when there is none of this number. Telegram hands
         one out only as a copy in a chat: that comes without a sound, and is taken away at once."""
         bot, chat = self._line.bot, _chat(address.chat)
@@ -100,7 +112,10 @@ class Calls:
         await self._take_away(address.chat, copy.message_id)
         origin = copy.forward_origin
         sender = origin.sender_user.id if isinstance(origin, MessageOriginUser) else 0
-        return Seen(copy.text or "", sender)
+        file = copy.document
+        if file is None:
+            return SeenMessage(copy.text or "", sender)
+        return SeenMessage(copy.text or "", sender, file.file_name or "", file.file_size or -1)
 
     async def _take_away(self, chat: str, copy: int) -> None:
         for _ in range(REMOVALS_MAX):
@@ -110,8 +125,12 @@ class Calls:
                 await asyncio.sleep(min(down.delay_s, REMOVAL_S_MAX))
             except ChannelRefused:
                 break
-        log.warning("a copy could not be taken away: message %d", copy)
+        log.warning("a copy could not be deleted: message %d", copy)
         return None
+
+    async def react(self, chat: str, message: int, sign: str) -> None:
+        signs = [ReactionTypeEmoji(sign)] if sign else []
+        await self._line.ask(self._line.bot.set_message_reaction(_chat(chat), message, signs))
 
     async def typing(self, address: Address) -> None:
         sign = self._line.bot.send_chat_action(
@@ -119,12 +138,14 @@ class Calls:
         )
         await self._line.ask(sign)
 
-    async def attach(self, address: Address, media: Media, content: bytes) -> int:
+    async def attach(
+        self, address: Address, media: Media, content: bytes, caption: str = ""
+    ) -> int:
         """As what people can see or hear at once; else as a file."""
         if len(content) > UPLOAD_BYTES_MAX:
             raise ChannelRefused(f"a bot may send {UPLOAD_BYTES_MAX // 1_000_000} MB at most")
         try:
-            return await self._attach(address, media, content, plain=False)
+            return await self._attach(address, media, content, caption, plain=False)
         except Moved as moved:
             address = replace(address, chat=moved.chat)
         except NoThread:
@@ -132,7 +153,7 @@ class Calls:
         except ChannelRefused:
             if media.media_type not in PHOTOS | VOICES:
                 raise
-        return await self._attach(address, media, content, plain=True)
+        return await self._attach(address, media, content, caption, plain=True)
 
     async def answer(self, query: str, words: str = "") -> None:
         """A pressed button stops turning; people see the words for a moment."""
@@ -150,8 +171,6 @@ class Calls:
             try:
                 async with asyncio.timeout(FETCH_S_MAX):
                     return await self._fetch(file_id)
-            except TokenUnknown:
-                return None  # the library's reading of a file that is not there
             except (ChannelDown, TimeoutError) as down:
                 wait_s = down.delay_s if isinstance(down, ChannelBusy) else FETCH_PAUSE_S * 2**n
                 if n + 1 < FETCH_TRIES:
@@ -186,20 +205,23 @@ class Calls:
         )
         await self._line.ask(changed)
 
-    async def _attach(self, address: Address, media: Media, content: bytes, *, plain: bool) -> int:
+    async def _attach(
+        self, address: Address, media: Media, content: bytes, caption: str, *, plain: bool
+    ) -> int:
         bot, chat, thread = self._line.bot, _chat(address.chat), _thread(address.thread)
-        name = media.name or "file"
-        if media.media_type in PHOTOS and len(content) <= PHOTO_BYTES_MAX and not plain:
-            sent = bot.send_photo(chat, content, filename=name, message_thread_id=thread)
+        send: Callable[..., Coroutine[Any, Any, Message]] = bot.send_document
+        if is_photo(media, len(content)) and not plain:
+            send = bot.send_photo
         elif media.media_type in VOICES and not plain:
-            sent = bot.send_voice(chat, content, filename=name, message_thread_id=thread)
-        else:
-            sent = bot.send_document(chat, content, filename=name, message_thread_id=thread)
-        return self._sent(address.chat, (await self._line.ask(sent)).message_id)
+            send = bot.send_voice
+        words, name = caption or None, media.name or "file"
+        sent = send(chat, content, filename=name, caption=words, message_thread_id=thread)
+        message = await self._line.ask(sent, within_s=UPLOAD_S_MAX)
+        return self._sent(address.chat, message.message_id)
 
     async def _fetch(self, file_id: str) -> bytes | None:
         file = await self._line.ask(self._line.bot.get_file(file_id))
-        if (file.file_size or 0) > FILE_BYTES_MAX:
+        if (file.file_size or 0) > FILE_BYTES_MAX or not self._line.serves(file.file_path or ""):
             return None
         content = bytes(await self._line.ask(file.download_as_bytearray(read_timeout=FETCH_S_MAX)))
         return content if len(content) <= FILE_BYTES_MAX else None

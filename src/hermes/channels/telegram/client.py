@@ -4,32 +4,41 @@ import asyncio
 import contextlib
 import logging
 import re
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from pathlib import Path
 
+from hermes.channels.kit.memory import ChannelMemory
+from hermes.channels.kit.receipts import Receipts
+from hermes.channels.kit.reception import Reception
 from hermes.channels.telegram.buttons import Button, keyboard_of
-from hermes.channels.telegram.calls import Calls, Letter, letter_to
+from hermes.channels.telegram.calls import BotApi, Letter, is_photo, letter_to
+from hermes.channels.telegram.cards import OpenCards
 from hermes.channels.telegram.failures import TokenUnknown, Unchanged
-from hermes.channels.telegram.line import Line
-from hermes.channels.telegram.manifest import manifest_of
-from hermes.channels.telegram.memory import Memory
-from hermes.channels.telegram.numbers import Numbers, next_numbers
-from hermes.channels.telegram.poll import Patience, poll_for_ever
-from hermes.channels.telegram.receive import Receiver
+from hermes.channels.telegram.line import BotConnection
+from hermes.channels.telegram.looking import Looking
+from hermes.channels.telegram.manifest import TITLE, manifest_of
+from hermes.channels.telegram.numbers import UpdateNumbers
+from hermes.channels.telegram.poll import PollTimeouts, poll_for_ever
+from hermes.channels.telegram.receive import TelegramCourier, TelegramReceiver
 from hermes.channels.telegram.render import draft_of, render, shows
-from hermes.channels.telegram.settings import TOKEN_SECRET, TelegramSettings, WebhookSettings
+from hermes.channels.telegram.settings import (
+    TOKEN_SECRET,
+    TelegramSettings,
+    TelegramWebhookSettings,
+)
 from hermes.channels.telegram.translate import Manners
-from hermes.channels.telegram.webhook import Hook, public_url
-from hermes.core.channel import Command, Door, Known, Manifest
+from hermes.channels.telegram.webhook import WebhookReceiver, bound, public_url
+from hermes.core.channel import ChannelHost, Command, IsReceipt, Manifest
 from hermes.core.errors import ChannelDown, ChannelFailed, ChannelRefused, Misconfigured
-from hermes.core.ids import DEFAULT_ISOLATION, Isolation
+from hermes.core.ids import DEFAULT_ISOLATION, Isolation, MessageId
 from hermes.core.messages import Address, Media, Reply
 from hermes.core.people import Role, Sender
 
 COMMANDS_MAX = 100
 SUMMARY_CHARS_MAX = 256
 REFUSED_S = 60.0
-DEFAULT_PATIENCE = Patience()
+PREFLIGHT_S = 10.0
+DEFAULT_PATIENCE = PollTimeouts()
 
 _COMMAND_NAME = re.compile(r"/([a-z0-9_]{1,32})")
 
@@ -37,7 +46,7 @@ log = logging.getLogger("hermes.channels.telegram")
 
 
 class TelegramChannel:
-    """Channel, Screen and Ear. `memory` is a folder for what must outlive the process."""
+    """Channel, Screen and Receiver. `memory` is a folder for what must outlive the process."""
 
     def __init__(
         self,
@@ -45,30 +54,30 @@ class TelegramChannel:
         *,
         memory: Path,
         isolation: Isolation = DEFAULT_ISOLATION,
-        patience: Patience = DEFAULT_PATIENCE,
+        patience: PollTimeouts = DEFAULT_PATIENCE,
     ) -> None:
         self._settings = settings
         self._manifest = manifest_of(settings)
         self._isolation = isolation
         self._patience = patience
-        self._memory = Memory(memory)
-        self._line = Line(settings)
-        self._numbers = Numbers()
-        self._calls = Calls(self._line, self._numbers)
+        self._memory = ChannelMemory(memory)
+        self._line = BotConnection(settings)
+        self._numbers = UpdateNumbers()
+        self._calls = BotApi(self._line, self._numbers)
+        self._looking = Looking(self._calls, self._numbers, settings.bot_id)
+        self._cards = OpenCards(self._memory, self._calls)
+        self._receipts = Receipts(self, self._memory, on=settings.common.receipts)
+        self._host: ChannelHost | None = None
 
     @property
     def manifest(self) -> Manifest:
         return self._manifest
 
     def role(self, sender: Sender) -> Role:
-        """By ids alone. Who is named in the settings is an owner; who is let in by a chat may talk
-        there, and nowhere else."""
-        if sender.id in self._settings.allowed_users:
-            return Role.OWNER
-        let_in = sender.address.chat in self._settings.allowed_chats
-        return Role.MEMBER if let_in else Role.STRANGER
+        return self._settings.common.role(sender)
 
     async def aclose(self) -> None:
+        await self._receipts.close()
         await self._line.aclose()
 
     # ── channel ─────────────────────────────────────────────────────────────────────────────────
@@ -78,37 +87,33 @@ class TelegramChannel:
 
     async def send(self, reply: Reply, chunk: str, *, key: str) -> str:
         """Telegram knows no keys, so `key` is of no use here: who is in doubt looks (C51)."""
-        letter = await self._letter(reply, chunk)
+        letter = _letter(reply, chunk)
         message = await self._calls.say(letter)
         log.debug("%s is message %d", key, message)
+        if letter.buttons:
+            await self._cards.shown(reply, message)
+        self._receipts.answered(self._host, reply)
         return str(message)
-
-    async def _letter(self, reply: Reply, chunk: str) -> Letter:
-        """Buttons stand under the last chunk, which may have words before it (C51)."""
-        buttons: Sequence[Sequence[Button]] = ()
-        last = render(reply.text)[-1] if reply.buttons and reply.text.strip() else chunk
-        if reply.buttons and (chunk == last or chunk.endswith(f"\n\n{last}")):
-            buttons = keyboard_of(reply)
-            for button in (button for row in buttons for button in row if button.kept):
-                await self._memory.put("buttons", button.code.rpartition("#")[2], button.kept)
-        address = reply.address
-        return Letter(
-            chat=address.chat, thread=address.thread, text=chunk, marked=True, buttons=buttons
-        )
 
     # ── screen ──────────────────────────────────────────────────────────────────────────────────
 
     async def draft(self, address: Address, text: str) -> str:
         return str(await self._calls.say(letter_to(address, draft_of(text))))
 
+    def draft_text(self, text: str) -> str:
+        return draft_of(text)
+
     async def redraft(self, address: Address, receipt: str, text: str) -> None:
         with contextlib.suppress(Unchanged):
             await self._calls.change(letter_to(address, draft_of(text)), _message(receipt))
 
     async def change(self, reply: Reply, receipt: str, chunk: str) -> str:
-        letter = await self._letter(reply, chunk)
+        letter = _letter(reply, chunk)
         with contextlib.suppress(Unchanged):
             await self._calls.change(letter, _message(receipt))
+        if letter.buttons:
+            await self._cards.shown(reply, _message(receipt))
+        self._receipts.answered(self._host, reply)
         return receipt
 
     async def remove(self, address: Address, receipt: str) -> None:
@@ -118,8 +123,16 @@ class TelegramChannel:
     async def typing(self, address: Address) -> None:
         await self._calls.typing(address)
 
-    async def attach(self, reply: Reply, media: Media, content: bytes, *, key: str) -> str:
-        message = await self._calls.attach(reply.address, media, content)
+    async def react(self, address: Address, message: MessageId, sign: str) -> None:
+        """A message's id ends with its number; that of a pressed button has none."""
+        number = message.removeprefix(f"{address.chat}:").partition(":")[0]
+        if number.isdecimal():
+            await self._calls.react(address.chat, int(number), sign)
+
+    async def attach(
+        self, reply: Reply, media: Media, content: bytes, *, key: str, caption: str = ""
+    ) -> str:
+        message = await self._calls.attach(reply.address, media, content, caption)
         log.debug("%s is message %d", key, message)
         return str(message)
 
@@ -127,81 +140,117 @@ class TelegramChannel:
         last = self._numbers.last(address.chat)
         return str(last) if last else ""
 
-    async def find(self, reply: Reply, chunks: Sequence[str], *, behind: str, known: Known) -> str:
-        """Ours has one of the next numbers, if any. What is exactly what we would say, and ours,
-        and no other reply's, cannot be anything else."""
-        address = reply.address
-        for message in next_numbers(address.chat, behind):
-            if self._numbers.is_sent(address.chat, message):
-                continue
-            seen = await self._calls.look(address, message)
-            if seen is None or seen.sender != self._settings.bot_id:
-                continue
-            if not any(shows(seen.text, chunk) for chunk in chunks) or await known(str(message)):
-                continue
-            if self._numbers.is_sent(address.chat, message):
-                continue  # another reply in doubt has found it meanwhile
-            self._numbers.sent(address.chat, message)
-            log.info("%s had arrived: it is message %d", reply.id, message)
-            return str(message)
-        log.info("%s was not found behind message %s", reply.id, behind)
-        return ""
+    async def find(
+        self, address: Address, chunks: Sequence[str], *, behind: str, known: IsReceipt
+    ) -> str:
+        """What is exactly what we would say, and ours, and no other reply's, cannot be anything
+        else."""
+        return await self._looking.behind(
+            address, behind, known, lambda seen: any(shows(seen.text, chunk) for chunk in chunks)
+        )
 
-    # ── ear ─────────────────────────────────────────────────────────────────────────────────────
+    async def find_file(
+        self, address: Address, media: Media, size: int, *, key: str, behind: str, known: IsReceipt
+    ) -> str:
+        """By its name and size; a voice message has no name. A picture shows neither."""
+        if is_photo(media, size):
+            log.info("%s may have arrived; pictures cannot be told apart", key)
+            return ""
+        names = ("", media.name or "file")
+        return await self._looking.behind(
+            address, behind, known, lambda seen: seen.size == size and seen.name in names
+        )
 
-    async def listen(self, door: Door) -> None:
+    # ── receiver ────────────────────────────────────────────────────────────────────────────────
+
+    async def listen(self, host: ChannelHost) -> None:
         for notice in self._settings.notices:
             log.warning("%s", notice)
         try:
-            await self._listen(door)
+            await self._listen(host)
         except TokenUnknown as unknown:
-            problem = f"{unknown}: there is no bot with this token at {self._settings.api_base}"
-            fix = f"Get the token from @BotFather and run: hermes config set {TOKEN_SECRET} -"
-            raise Misconfigured("platforms.telegram.token", problem, fix) from None
+            raise _no_bot(unknown, self._settings.api_base) from None
         except ChannelRefused as refused:
             raise ChannelDown(str(refused), delay_s=REFUSED_S) from None
 
-    async def _listen(self, door: Door) -> None:
-        me = await self._line.me()
-        receiver = Receiver(
+    async def preflight(self, held: Callable[[str, int], bool]) -> None:
+        """Raise Misconfigured when `listen` would. A platform that cannot be reached is no wrong
+        setting; an address that is `held` is not tried."""
+        hook = self._settings.webhook
+        if hook is not None and not held(hook.host, hook.port):
+            bound(hook).close()
+        try:
+            async with asyncio.timeout(PREFLIGHT_S):
+                await self._line.me()
+        except TokenUnknown as unknown:
+            raise _no_bot(unknown, self._settings.api_base) from None
+        except (ChannelFailed, TimeoutError) as away:
+            log.info("the token was not checked: %s", away)
+
+    async def _listen(self, host: ChannelHost) -> None:
+        me, self._host = await self._line.me(), host
+        receiver = TelegramReceiver(
             me=me,
-            door=door,
+            host=host,
             calls=self._calls,
             numbers=self._numbers,
-            memory=self._memory,
+            cards=self._cards,
             manners=Manners(
-                require_mention=self._settings.require_mention,
+                require_mention=self._settings.common.require_mention,
                 isolation=self._isolation,
-                commands=frozenset(command.name for command in door.commands),
+                commands=frozenset(command.name for command in host.commands),
+                named=self._settings.common.allowed_users,
+            ),
+            reception=Reception(
+                title=TITLE,
+                host=host,
+                courier=TelegramCourier(self._calls),
+                memory=self._memory,
+                receipts=self._receipts,
             ),
         )
-        hook = self._settings.webhook
-        if hook is None:
-            await self._line.listen_by_poll()
-            door.connected()
-            await self._register(door.commands)
-            timeout_s, patience = self._settings.poll_s, self._patience
-            await poll_for_ever(self._line, receiver, timeout_s=timeout_s, patience=patience)
-        else:
-            async with Hook(hook, receiver).open():
-                await self._hook_up(hook)
-                door.connected()
-                await self._register(door.commands)
-                await asyncio.get_running_loop().create_future()
+        async with self._cards.watched(host.store.library.question):
+            hook = self._settings.webhook
+            if hook is None:
+                await self._line.listen_by_poll()
+                host.connected()
+                await _register(self._line, host.commands)
+                timeout_s, patience = self._settings.poll_s, self._patience
+                await poll_for_ever(self._line, receiver, timeout_s=timeout_s, patience=patience)
+            else:
+                async with WebhookReceiver(hook, receiver).open():
+                    await _hook_up(self._line, hook)
+                    host.connected()
+                    await _register(self._line, host.commands)
+                    await asyncio.get_running_loop().create_future()
 
-    async def _hook_up(self, hook: WebhookSettings) -> None:
-        try:
-            await self._line.listen_by_hook(public_url(hook), hook.secret)
-        except ChannelRefused as refused:
-            fix = "Use an https:// address that Telegram can reach, on port 443, 80, 88 or 8443"
-            raise Misconfigured("platforms.telegram.webhook.url", str(refused), fix) from None
 
-    async def _register(self, commands: Sequence[Command]) -> None:
-        """So that people see them when they type a slash. Without it all works as well."""
-        try:
-            await self._line.register(listed(commands))
-        except ChannelFailed as failed:
-            log.warning("the commands could not be listed at Telegram: %s", failed)
+def _letter(reply: Reply, chunk: str) -> Letter:
+    """Buttons stand under the last chunk, which may have words before it (C51)."""
+    buttons: Sequence[Sequence[Button]] = ()
+    last = render(reply.text)[-1] if reply.buttons and reply.text.strip() else chunk
+    if reply.buttons and (chunk == last or chunk.endswith(f"\n\n{last}")):
+        buttons = keyboard_of(reply)
+    address = reply.address
+    return Letter(
+        chat=address.chat, thread=address.thread, text=chunk, marked=True, buttons=buttons
+    )
+
+
+async def _hook_up(line: BotConnection, hook: TelegramWebhookSettings) -> None:
+    try:
+        await line.listen_by_hook(public_url(hook), hook.secret)
+    except ChannelRefused as refused:
+        fix = "Use an https:// address that Telegram can reach, on port 443, 80, 88 or 8443"
+        raise Misconfigured("platforms.telegram.webhook.url", str(refused), fix) from None
+
+
+async def _register(line: BotConnection, commands: Sequence[Command]) -> None:
+    """So that people see them when they type a slash. Without it all works as well."""
+    try:
+        await line.register(listed(commands))
+    except ChannelFailed as failed:
+        log.warning("the commands could not be listed at Telegram: %s", failed)
 
 
 def listed(commands: Sequence[Command]) -> Sequence[tuple[str, str]]:
@@ -217,8 +266,14 @@ def listed(commands: Sequence[Command]) -> Sequence[tuple[str, str]]:
     return found[:COMMANDS_MAX]
 
 
+def _no_bot(unknown: TokenUnknown, api_base: str) -> Misconfigured:
+    problem = f"{unknown}: there is no bot with this token at {api_base}"
+    fix = f"Get the token from @BotFather and run: hermes config set {TOKEN_SECRET} -"
+    return Misconfigured("platforms.telegram.token", problem, fix)
+
+
 def _message(receipt: str) -> int:
     """Raises ChannelRefused for a receipt that Telegram cannot have given."""
     if not receipt.isdecimal():
-        raise ChannelRefused("that message is none of Telegram's")
+        raise ChannelRefused("this message is not from Telegram")
     return int(receipt)

@@ -1,16 +1,10 @@
 """What Telegram answers when it does not do as asked, in the words of core/errors. Pure."""
 
 import httpx
-from telegram.error import (
-    BadRequest,
-    ChatMigrated,
-    Conflict,
-    Forbidden,
-    InvalidToken,
-    TelegramError,
-)
+from telegram.error import TelegramError
 
-from hermes.channels.telegram.wire import FloodWait
+from hermes.channels.telegram.answers import FloodWait, NotOk, OddAnswer, is_success
+from hermes.channels.telegram.wire import FILE
 from hermes.core.errors import (
     ChannelBusy,
     ChannelDown,
@@ -53,6 +47,10 @@ class PolledElsewhere(ChannelDown):
     """Another program asks for this bot's updates."""
 
 
+class Garbled(ChannelSilent):
+    """Telegram says that it did what we asked, in an answer that cannot be read."""
+
+
 _BAD: tuple[tuple[str, type[ChannelRefused]], ...] = (
     ("can't parse entities", Unreadable),
     ("message is not modified", Unchanged),
@@ -61,33 +59,53 @@ _BAD: tuple[tuple[str, type[ChannelRefused]], ...] = (
 
 
 def failure(error: TelegramError, *, hide: str) -> ChannelFailed:
-    """`hide` is the token: it stands in addresses, and addresses stand in errors."""
+    """Name what went wrong. `hide` is the token: it stands in addresses, and addresses stand in
+    errors.
+
+    Only the Bot API's own "not ok", and a request that never left, say that nothing was done. All
+    else is in doubt."""
     said = str(error).replace(hide, "•••").rstrip(".")
     match error:
         case FloodWait():
             return ChannelBusy(said, delay_s=min(error.delay_s, FLOOD_S_MAX))
-        case ChatMigrated():
-            return Moved(said, str(error.new_chat_id))
-        case InvalidToken():
-            return TokenUnknown(f"Telegram says: {said}", delay_s=TOKEN_S)
-        case Conflict():
+        case NotOk():
+            return _refusal(error, said)
+        case OddAnswer(status=413):  # a proxy's limit
+            return ChannelRefused(f"Telegram says: {said}")
+        case OddAnswer() if is_success(error.status):
+            return Garbled(f"Telegram may have taken it: {said}", delay_s=AGAIN_S)
+        case _ if _never_left(error):
+            return ChannelDown(f"Telegram cannot be reached: {said}", delay_s=AGAIN_S)
+        case _:
+            return ChannelSilent(f"Telegram did not answer: {said}", delay_s=AGAIN_S)
+
+
+def _refusal(error: NotOk, said: str) -> ChannelFailed:
+    told = f"Telegram says: {said}"
+    match error.status:
+        case _ if error.moved_to is not None:
+            return Moved(told, str(error.moved_to))
+        case 400 | 401 | 403 | 404 | 410 if error.method == FILE:  # it is not handed out
+            return ChannelRefused(told)
+        case 401:
+            return TokenUnknown(told, delay_s=TOKEN_S)
+        case 404 if error.method == "getMe":  # a token of a shape that none has
+            return TokenUnknown(told, delay_s=TOKEN_S)
+        case 404:
+            return ChannelDown(f"{told} (to {error.method})", delay_s=AGAIN_S)
+        case 409:
             problem = "another program polls this bot, or its webhook is set; stop that one"
             return PolledElsewhere(problem, delay_s=CONFLICT_S)
-        case BadRequest():
+        case 400:
             refused = next((kind for words, kind in _BAD if words in said.lower()), ChannelRefused)
-            return refused(f"Telegram says: {said}")
-        case Forbidden():
-            return ChannelRefused(f"Telegram says: {said}")
-        case _ if "too large" in said.lower():  # a file, with a status of its own
-            return ChannelRefused(f"Telegram says: {said}")
-        case _ if _left_unanswered(error):
-            return ChannelSilent(f"Telegram did not answer: {said}", delay_s=AGAIN_S)
+            return refused(told)
+        case 403 | 413:
+            return ChannelRefused(told)
         case _:
             return ChannelDown(f"Telegram cannot be reached: {said}", delay_s=AGAIN_S)
 
 
-def _left_unanswered(error: TelegramError) -> bool:
-    """The request had left when the connection broke, so it may have been obeyed."""
-    cause = error.__cause__
-    never_left = (httpx.ConnectError, httpx.ConnectTimeout, httpx.PoolTimeout)
-    return isinstance(cause, httpx.TransportError) and not isinstance(cause, never_left)
+def _never_left(error: TelegramError) -> bool:
+    """The request did not even get to the other side."""
+    never = (httpx.ConnectError, httpx.ConnectTimeout, httpx.PoolTimeout, httpx.ProxyError)
+    return isinstance(error.__cause__, (*never, httpx.UnsupportedProtocol))

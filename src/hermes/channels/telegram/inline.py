@@ -1,78 +1,61 @@
-"""Marks within a line of Markdown, as models write it, to MarkdownV2. Pure.
+"""Spans of Markdown to MarkdownV2. Pure.
 
-What is not clearly a mark is text: every reserved character of it is escaped.
+Every reserved character of what is text is escaped.
 """
 
 import re
-from collections.abc import Callable
-from dataclasses import dataclass, field
-from typing import Literal, NamedTuple
+from typing import assert_never
 
-DEPTH_MAX = 6
-LABEL_CHARS_MAX = 500
-URL_CHARS_MAX = 2_000
+from hermes.channels.kit.spans import (
+    WEB_SCHEMES,
+    CodeSpan,
+    LinkSpan,
+    Mark,
+    MarkedSpan,
+    Span,
+    Spans,
+    TextSpan,
+)
 
-Mark = Literal["bold", "italic", "strike", "link"]
+SCHEMES = (*WEB_SCHEMES, "tg://")
 
 _RESERVED = re.compile(r"([_*\[\]()~`>#+\-=|{}.!\\])")
 _IN_CODE = re.compile(r"([`\\])")
 _IN_URL = re.compile(r"([)\\])")
-_PLAIN = re.compile(r"[^\\`!\[<*_~\n]+")
-_PUNCTUATION = frozenset("!\"#$%&'()*+,-./:;<=>?@[\\]^_`{|}~")
-_SCHEMES = ("http://", "https://", "tg://", "mailto:")
-_AUTOLINK = re.compile(r"<((?:https?://|mailto:)[^\s<>]+)>")
-_TITLE = re.compile(r"\s+(\"[^\"]*\"|'[^']*')\s*$")
-_SIGNS: dict[Mark, str] = {"bold": "*", "italic": "_", "strike": "~"}
+_ESCAPED = r"\\\1"
+_SIGNS: dict[Mark, str] = {"strong": "*", "emphasis": "_", "strike": "~"}
 
 
 def escape(text: str) -> str:
-    return _RESERVED.sub(r"\\\1", text)
+    return _RESERVED.sub(_ESCAPED, text)
 
 
 def escape_code(text: str) -> str:
-    return _IN_CODE.sub(r"\\\1", text)
+    return _IN_CODE.sub(_ESCAPED, text)
 
 
-class _Found(NamedTuple):
-    """What a mark became, and where the text goes on."""
-
-    shown: str
-    stop: int
-
-
-@dataclass(frozen=True)
-class _Scan:
-    """One text at one depth. A search that found no end is not made again: text is what follows."""
-
-    text: str
-    inside: frozenset[Mark]
-    depth: int
-    endless: set[str] = field(default_factory=set)
-
-    def deeper(self, text: str, *marks: Mark) -> str:
-        return inline(text, self.inside | set(marks), self.depth + 1)
-
-
-def inline(text: str, inside: frozenset[Mark] = frozenset(), depth: int = 0) -> str:
+def render_spans(spans: Spans, inside: frozenset[Mark] = frozenset()) -> str:
     """`inside` are the marks that are open already: they cannot be nested in themselves."""
-    scan = _Scan(text, inside, depth)
     out: list[str] = []
-    at = 0
-    while at < len(text):
-        if (plain := _PLAIN.match(text, at)) is not None:
-            out.append(escape(plain.group()))
-            at = plain.end()
-            continue
-        read = _READERS.get(text[at])
-        found = read(scan, at) if read is not None and depth < DEPTH_MAX else None
-        if found is None:
-            run = _run(text, at) if text[at] in "`*_~" else 1
-            found = _Found(escape(text[at : at + run]), at + run)
-        elif _clashes(out, found.shown):
-            found = _Found(found.shown[1:-1], found.stop)
-        out.append(found.shown)
-        at = found.stop
+    for span in spans:
+        shown = _render_span(span, inside)
+        out.append(shown[1:-1] if _clashes(out, shown) else shown)
     return "".join(out)
+
+
+def _render_span(span: Span, inside: frozenset[Mark]) -> str:
+    match span:
+        case TextSpan(text=text):
+            return escape(text)
+        case CodeSpan(code=code):
+            return f"`{escape_code(code)}`"
+        case LinkSpan(spans=spans, url=url):
+            return f"[{render_spans(spans, inside)}]({_IN_URL.sub(_ESCAPED, url)})"
+        case MarkedSpan(mark=mark, spans=spans):
+            sign = "" if mark in inside else _SIGNS[mark]
+            return f"{sign}{render_spans(spans, inside | {mark})}{sign}"
+        case _:
+            assert_never(span)
 
 
 def _clashes(out: list[str], shown: str) -> bool:
@@ -82,159 +65,3 @@ def _clashes(out: list[str], shown: str) -> bool:
         return False
     bare = before[:-1].rstrip("\\")
     return (len(before) - 1 - len(bare)) % 2 == 0
-
-
-def _backslash(scan: _Scan, at: int) -> _Found | None:
-    after = scan.text[at + 1 : at + 2]
-    if after == "\n":
-        return _Found("", at + 1)
-    if after and after in _PUNCTUATION:
-        return _Found(escape(after), at + 2)
-    return None
-
-
-def _code(scan: _Scan, at: int) -> _Found | None:
-    text = scan.text
-    stop = _code_end(text, at)
-    if not stop:
-        return None
-    run = _run(text, at)
-    code = text[at + run : stop - run].replace("\n", " ")
-    if code.strip() and code.startswith(" ") and code.endswith(" "):
-        code = code[1:-1]
-    return _Found(f"`{escape_code(code)}`", stop)
-
-
-def _picture(scan: _Scan, at: int) -> _Found | None:
-    return _link(scan, at + 1) if scan.text.startswith("![", at) else None
-
-
-def _link(scan: _Scan, at: int) -> _Found | None:
-    text = scan.text
-    middle = _closing(text, at, "[", "]", LABEL_CHARS_MAX)
-    if not middle or not text.startswith("(", middle + 1) or "link" in scan.inside:
-        return None
-    stop = _closing(text, middle + 1, "(", ")", URL_CHARS_MAX)
-    if not stop:
-        return None
-    label, url = text[at + 1 : middle], _TITLE.sub("", text[middle + 2 : stop]).strip().strip("<>")
-    if not url.lower().startswith(_SCHEMES) or any(char.isspace() for char in url):
-        return None
-    shown = scan.deeper(label, "link") if label.strip() else escape(url)
-    return _Found(f"[{shown}]({_IN_URL.sub(_ESCAPED, url)})", stop + 1)
-
-
-def _autolink(scan: _Scan, at: int) -> _Found | None:
-    found = _AUTOLINK.match(scan.text, at)
-    return _Found(escape(found[1]), found.end()) if found else None
-
-
-def _emphasis(scan: _Scan, at: int) -> _Found | None:
-    text = scan.text
-    char, run = text[at], _run(text, at)
-    if char == "_" and at > 0 and text[at - 1].isalnum():
-        return None
-    for length in (3, 2, 1) if char != "~" else (2,):
-        if length > run or (length == 1 and run > 1):
-            continue
-        stop = _emphasis_end(scan, at + length, char * length)
-        if not stop:
-            continue
-        marks: tuple[Mark, ...] = _MARKS[char, length]
-        fresh = [mark for mark in marks if mark not in scan.inside]
-        shown = scan.deeper(text[at + length : stop], *marks)
-        for mark in reversed(fresh):
-            shown = f"{_SIGNS[mark]}{shown}{_SIGNS[mark]}"
-        return _Found(shown, stop + length)
-    return None
-
-
-def _emphasis_end(scan: _Scan, start: int, marks: str) -> int:
-    """Where these marks close what began at `start`; 0 when they do not."""
-    text = scan.text
-    if marks in scan.endless or start >= len(text) or text[start].isspace():
-        return 0
-    at = start
-    while at < len(text):
-        char = text[at]
-        if char == "\\":
-            at += 2
-        elif char == "`":
-            at = _code_end(text, at) or at + _run(text, at)
-        elif char == marks[0]:
-            run = _run(text, at)
-            if _closes(text, at, run, marks, start):
-                return at + run - len(marks) if run > len(marks) else at
-            at += run
-        else:
-            at += 1
-    scan.endless.add(marks)
-    return 0
-
-
-def _closes(text: str, at: int, run: int, marks: str, start: int) -> bool:
-    if at == start or text[at - 1].isspace():
-        return False
-    if marks[0] == "_" and text[at + run : at + run + 1].isalnum():
-        return False
-    return run == len(marks) or (run > len(marks) and run >= 3)
-
-
-def _code_end(text: str, at: int) -> int:
-    """Behind the code span that begins here; 0 when none does."""
-    run = _run(text, at)
-    stop = at + run
-    while (stop := text.find("`" * run, stop)) >= 0:
-        length = _run(text, stop)
-        if length == run:
-            return stop + run
-        stop += length
-    return 0
-
-
-def _closing(text: str, at: int, opens: str, closes: str, most: int) -> int:
-    """The bracket that closes the one at `at`; 0 when none does soon."""
-    if text.find(closes, at, at + most) < 0:
-        return 0
-    level = 0
-    skip = False
-    for n in range(at, min(len(text), at + most)):
-        char = text[n]
-        if skip or char == "\\":
-            skip = not skip
-        elif char == opens:
-            level += 1
-        elif char == closes:
-            level -= 1
-            if level == 0:
-                return n
-    return 0
-
-
-def _run(text: str, at: int) -> int:
-    stop = at
-    while stop < len(text) and text[stop] == text[at]:
-        stop += 1
-    return stop - at
-
-
-_ESCAPED = r"\\\1"
-_MARKS: dict[tuple[str, int], tuple[Mark, ...]] = {
-    ("*", 3): ("bold", "italic"),
-    ("*", 2): ("bold",),
-    ("*", 1): ("italic",),
-    ("_", 3): ("bold", "italic"),
-    ("_", 2): ("bold",),
-    ("_", 1): ("italic",),
-    ("~", 2): ("strike",),
-}
-_READERS: dict[str, Callable[[_Scan, int], _Found | None]] = {
-    "\\": _backslash,
-    "`": _code,
-    "!": _picture,
-    "[": _link,
-    "<": _autolink,
-    "*": _emphasis,
-    "_": _emphasis,
-    "~": _emphasis,
-}

@@ -17,15 +17,16 @@ from hermes.channels.telegram.settings import TelegramSettings
 from hermes.channels.telegram.translate import Me
 from hermes.channels.telegram.updates import WANTED
 from hermes.channels.telegram.wire import Wires, connect
-from hermes.core.errors import ChannelDown
+from hermes.core.errors import ChannelSilent
 
+ASK_S_MAX = 60.0  # for one call, from its first byte to its last
 HOOK_CONNECTIONS_MAX = 10
 LIBRARIES = ("httpx", "httpcore", "telegram")
 
 _T = TypeVar("_T")
 
 
-class Line:
+class BotConnection:
     def __init__(self, settings: TelegramSettings) -> None:
         self._settings = settings
         self._made: Wires | None = None
@@ -36,11 +37,21 @@ class Line:
     def bot(self) -> Bot:
         return self._wires.bot
 
-    async def ask(self, call: Awaitable[_T]) -> _T:
+    async def ask(self, call: Awaitable[_T], *, within_s: float = ASK_S_MAX) -> _T:
+        """Raises ChannelFailed. An answer that trickles in without an end is given up."""
         try:
-            return await call
+            async with asyncio.timeout(within_s):
+                return await call
         except TelegramError as error:
             raise failure(error, hide=self._settings.token) from None
+        except TimeoutError:
+            why = f"Telegram did not answer within {within_s:g} s"
+            raise ChannelSilent(why, delay_s=0.0) from None
+
+    def serves(self, url: str) -> bool:
+        """Is this a file of Telegram's? The library would open one of this machine instead where
+        an answer names one."""
+        return url.startswith(f"{self._settings.api_base}/file/bot")
 
     async def me(self) -> Me:
         user = await self.ask(self.bot.get_me())
@@ -73,11 +84,7 @@ class Line:
             read_timeout=silence_s,  # beyond the time-out
             allowed_updates=WANTED,
         )
-        try:
-            async with asyncio.timeout(timeout_s + silence_s):
-                await self.ask(asked)
-        except TimeoutError:
-            raise ChannelDown("Telegram is silent", delay_s=0.0) from None
+        await self.ask(asked, within_s=timeout_s + silence_s)
         return polling.batch
 
     async def rebuild_poll(self) -> None:

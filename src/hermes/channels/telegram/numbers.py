@@ -15,7 +15,7 @@ SHARED: Final = ""
 LARGE: Final = -(10**12)  # chats of a row of their own lie below
 
 
-class Numbers:
+class UpdateNumbers:
     def __init__(self) -> None:
         self._last: OrderedDict[str, int] = OrderedDict()
         self._sent: OrderedDict[tuple[str, int], None] = OrderedDict()

@@ -8,19 +8,20 @@ import msgspec
 from msgspec import Raw, Struct
 
 from hermes.channels.telegram.failures import PolledElsewhere, TokenUnknown
-from hermes.channels.telegram.line import Line
-from hermes.channels.telegram.receive import Receiver, parsed
-from hermes.channels.telegram.updates import Head
+from hermes.channels.telegram.line import BotConnection
+from hermes.channels.telegram.receive import TelegramReceiver, parsed
+from hermes.channels.telegram.updates import UpdateHead
 from hermes.core.errors import ChannelBusy, ChannelDown, StoreFailed
 
 FAILURES_MAX = 5  # in a row; then it is more than a hiccup
 DOWN_S = 15.0
 STORE_S = 5.0
+NOTHING_NEW_S = 0.5
 
 log = logging.getLogger("hermes.channels.telegram")
 
 
-class Patience(Struct, frozen=True, kw_only=True):
+class PollTimeouts(Struct, frozen=True, kw_only=True):
     """How long Telegram may be silent beyond the time-out, and the first pause after a failure."""
 
     silence_s: float = 10.0
@@ -28,11 +29,13 @@ class Patience(Struct, frozen=True, kw_only=True):
 
 
 async def poll_for_ever(
-    line: Line, receiver: Receiver, *, timeout_s: float, patience: Patience
+    line: BotConnection, receiver: TelegramReceiver, *, timeout_s: float, patience: PollTimeouts
 ) -> None:
     """Raises ChannelDown when it must be begun anew."""
     offset = failures = 0
+    loop = asyncio.get_running_loop()
     while True:
+        asked_at = loop.time()
         try:
             batch = await line.poll(offset, timeout_s=timeout_s, silence_s=patience.silence_s)
         except (TokenUnknown, PolledElsewhere):
@@ -44,21 +47,22 @@ async def poll_for_ever(
             await _recover(line, down, patience.pause_s * 2 ** (failures - 1))
             continue
         failures = 0
-        receiver.door.polled()
-        if batch:
-            offset = await _taken(receiver, batch)
+        receiver.host.polled()
+        before, offset = offset, await _taken(receiver, batch) if batch else offset
+        if offset == before and loop.time() - asked_at < NOTHING_NEW_S:
+            await asyncio.sleep(NOTHING_NEW_S)  # a server that does not wait is not asked at once
 
 
-async def _recover(line: Line, down: ChannelDown, pause_s: float) -> None:
+async def _recover(line: BotConnection, down: ChannelDown, pause_s: float) -> None:
     if isinstance(down, ChannelBusy):
         await asyncio.sleep(down.delay_s)
         return
-    log.info("polling goes on in %g s with a new connection: %s", pause_s, down)
+    log.info("polling resumes in %g s with a new connection: %s", pause_s, down)
     await line.rebuild_poll()
     await asyncio.sleep(pause_s)
 
 
-async def _taken(receiver: Receiver, batch: Sequence[Raw]) -> int:
+async def _taken(receiver: TelegramReceiver, batch: Sequence[Raw]) -> int:
     """Where to go on. Nothing is confirmed when one of them could not be stored."""
     last = max((head.update_id for raw in batch if (head := _head(raw))), default=None)
     if last is None:
@@ -71,8 +75,8 @@ async def _taken(receiver: Receiver, batch: Sequence[Raw]) -> int:
     return last + 1
 
 
-def _head(raw: Raw) -> Head | None:
+def _head(raw: Raw) -> UpdateHead | None:
     try:
-        return msgspec.json.decode(raw, type=Head)
+        return msgspec.json.decode(raw, type=UpdateHead)
     except msgspec.MsgspecError:
         return None

@@ -3,196 +3,109 @@
 Whatever returns from here has been dealt with and may be confirmed to Telegram.
 """
 
-import asyncio
 import contextlib
 import logging
-from collections import deque
 from collections.abc import Iterable
-from dataclasses import dataclass, field
 
-import msgspec
 from msgspec import Raw
 from msgspec.structs import replace
 
-from hermes.channels.telegram.calls import Calls, letter_to
-from hermes.channels.telegram.memory import Memory
-from hermes.channels.telegram.numbers import Numbers
-from hermes.channels.telegram.translate import Heard, Manners, Me, Pressed, translate
-from hermes.channels.telegram.updates import Sticker, Update, chat_of, message_of
-from hermes.channels.telegram.wording import Wanted, lost, picture_of, sticker_words
-from hermes.core.channel import Door
-from hermes.core.errors import ChannelFailed, ProviderFailed, Rejected
-from hermes.core.messages import Inbound, Media, Spent
-from hermes.core.people import Role, sender_of
+from hermes.channels.kit.arrival import Arrival
+from hermes.channels.kit.order import ChatLocks, take_in_order
+from hermes.channels.kit.reception import NOT_YOURS, Reception
+from hermes.channels.telegram.answers import UNREADABLE, decoded
+from hermes.channels.telegram.buttons import digest_of
+from hermes.channels.telegram.calls import BotApi, letter_to
+from hermes.channels.telegram.cards import OpenCards
+from hermes.channels.telegram.manifest import NAME
+from hermes.channels.telegram.numbers import UpdateNumbers
+from hermes.channels.telegram.translate import Manners, Me, Pressed, translate
+from hermes.channels.telegram.updates import Update, chat_of, message_of
+from hermes.core.channel import ChannelHost
+from hermes.core.errors import ChannelFailed
+from hermes.core.messages import Inbound
 
-DAY_S = 24 * 3600.0
-STRANGERS_A_DAY_MAX = 100  # who is answered, in all
-DESCRIBE_S_MAX = 60.0
-WORDS_MAX = 300
-
-STRANGER = (
-    "I do not know you, so I cannot talk to you. Your id is {}: my owner can let you in with it."
-)
 OLD_BUTTON = "This button is too old."
-NOT_YOURS = "This question is for somebody else."
+CARDS_MAX = 200  # of a chat, in which a button is looked for
 
 log = logging.getLogger("hermes.channels.telegram")
 
 
-@dataclass(kw_only=True)
-class Receiver:
-    """One connection's worth: who we are, and at which door we stand."""
+class TelegramCourier:
+    """See `Courier`."""
 
-    me: Me
-    door: Door
-    calls: Calls
-    numbers: Numbers
-    memory: Memory
-    manners: Manners
-    _answered: deque[float] = field(default_factory=deque)
+    def __init__(self, calls: BotApi) -> None:
+        self._calls = calls
+
+    async def fetch(self, file_id: str) -> bytes | None:
+        return await self._calls.fetch(file_id)
+
+    async def tell(self, inbound: Inbound, text: str) -> None:
+        await self._calls.say(letter_to(inbound.address, text))
+
+
+class TelegramReceiver:
+    """One connection's worth: who we are, and at which host we stand."""
+
+    def __init__(
+        self,
+        *,
+        me: Me,
+        host: ChannelHost,
+        calls: BotApi,
+        numbers: UpdateNumbers,
+        cards: OpenCards,
+        manners: Manners,
+        reception: Reception,
+    ) -> None:
+        self.host = host
+        self.locks = ChatLocks()
+        self._me, self._manners = me, manners
+        self._calls, self._numbers, self._cards = calls, numbers, cards
+        self._reception = reception
 
     async def take_all(self, updates: Iterable[Update]) -> None:
-        """In order within a chat, chats side by side. Raises what keeps one from being stored."""
-        by_chat: dict[int, list[Update]] = {}
-        for update in updates:
-            by_chat.setdefault(chat_of(update), []).append(update)
-        tasks = [asyncio.create_task(self._in_order(some)) for some in by_chat.values()]
-        try:
-            await asyncio.gather(*tasks)
-        finally:
-            for task in tasks:
-                task.cancel()
-            await asyncio.gather(*tasks, return_exceptions=True)
-
-    async def _in_order(self, updates: Iterable[Update]) -> None:
-        for update in updates:
-            await self.take(update)
+        """Raises what keeps one from being stored."""
+        await take_in_order(updates, chat_of, self.take)
 
     async def take(self, update: Update) -> None:
         if (told := message_of(update)) is not None:
-            self.numbers.seen(str(told.chat.id), told.message_id)
-        meant = translate(update, self.me, self.manners, at=self.door.clock())
+            self._numbers.seen(str(told.chat.id), told.message_id)
+        meant = translate(update, self._me, self._manners, at=self.host.clock())
         match meant:
-            case Heard():
-                await self._hear(meant)
+            case Arrival():
+                await self._reception.take(meant)
             case Pressed():
                 await self._press(meant)
             case None:
                 pass
 
-    async def _is_allowed(self, inbound: Inbound) -> bool:
-        return await self.door.role(sender_of(inbound)) is not Role.STRANGER
-
-    async def _hear(self, heard: Heard) -> None:
-        if not await self._is_allowed(heard.inbound):  # what a stranger sends is not even fetched
-            if heard.private:
-                await self._turn_away(heard.inbound)
-            return
-        fetched = self.door.patient(sender_of(heard.inbound))
-        try:
-            await self.door.accept(await self._whole(heard) if fetched else heard.inbound)
-        except Rejected as rejected:
-            if str(rejected):
-                await self._tell(heard.inbound, f"I could not take that: {rejected}.")
-
-    async def _whole(self, heard: Heard) -> Inbound:
-        """The message with its files, or with words about those that did not come."""
-        if heard.sticker is not None:
-            words, spent = await self._sticker(heard.sticker)
-            return replace(heard.saying(words).inbound, spent=spent)
-        found: list[Media] = []
-        notes: list[str] = []
-        for wanted in heard.files:
-            media = await self._fetched(wanted)
-            if media is None:
-                notes.append(lost(wanted))
-            else:
-                found.append(media)
-        told = heard.saying("\n".join([heard.body, *notes])) if notes else heard
-        return replace(told.inbound, media=tuple(found))
-
-    async def _fetched(self, wanted: Wanted) -> Media | None:
-        content = await self.calls.fetch(wanted.file_id)
-        if content is None:
-            return None
-        try:
-            return await self.door.media.put(content, wanted.media_type, wanted.name)
-        except Rejected:
-            return None
-
-    async def _sticker(self, sticker: Sticker) -> tuple[str, tuple[Spent, ...]]:
-        """In words that were found once: the same sticker is never described again."""
-        known = await self.memory.get("stickers", sticker.file_unique_id)
-        if known:
-            return sticker_words(sticker, known), ()
-        picture = picture_of(sticker)
-        media = await self._fetched(picture) if picture is not None else None
-        seen = None
-        if media is not None:
-            with contextlib.suppress(TimeoutError, ProviderFailed):
-                async with asyncio.timeout(DESCRIBE_S_MAX):
-                    seen = await self.door.describe(media)
-        if seen is None:
-            return sticker_words(sticker), ()
-        said = " ".join(seen.text.split())[:WORDS_MAX]
-        if said:
-            await self.memory.put("stickers", sticker.file_unique_id, said)
-        return sticker_words(sticker, said), (seen.spent,)
-
     async def _press(self, pressed: Pressed) -> None:
         press, inbound = pressed.press, pressed.inbound
-        text = press.text or await self.memory.get("buttons", press.digest)
+        text = press.text or await self._kept(inbound.address.chat, press.digest)
         if not text or not press.is_for(inbound.session):
             return await self._answer(pressed, NOT_YOURS if text else OLD_BUTTON)
-        try:
-            await self.door.accept(replace(inbound, text=text))
-        except Rejected as rejected:
-            known = await self._is_allowed(inbound)
-            why = f"{rejected}." if str(rejected) else ""
-            return await self._answer(pressed, why if known else NOT_YOURS)
-        await self._answer(pressed)
-        with contextlib.suppress(ChannelFailed):
-            await self.calls.unbutton(inbound.address.chat, pressed.message)
+        refused = await self._reception.press(replace(inbound, text=text))
+        await self._answer(pressed, refused or "")
+        if refused is None:
+            await self._cards.pressed(inbound.address.chat, pressed.message, text)
         return None
+
+    async def _kept(self, chat: str, digest: str) -> str:
+        """What a long button says: its card stands in the outbox, whichever process sent it."""
+        cards = await self.host.store.outbox.cards(NAME, chat, limit=CARDS_MAX)
+        says = (says for card in cards for _label, says in card.buttons)
+        return next((text for text in says if digest_of(text) == digest), "")
 
     async def _answer(self, pressed: Pressed, words: str = "") -> None:
         with contextlib.suppress(ChannelFailed):
-            await self.calls.answer(pressed.query, words)
-
-    async def _turn_away(self, inbound: Inbound) -> None:
-        """Once a day, and never to more than a few: strangers cost nothing. One who brings an
-        invite, or whom the owner is told of, hears that."""
-        now, name = self.door.clock(), inbound.sender.name
-        if said := await self.door.knock(sender_of(inbound), name, inbound.text):
-            await self._tell(inbound, said)
-            return
-        while self._answered and self._answered[0] <= now - DAY_S:
-            self._answered.popleft()
-        last = await self.memory.get("strangers", inbound.sender.id)
-        if len(self._answered) >= STRANGERS_A_DAY_MAX or _is_recent(last, now):
-            return
-        self._answered.append(now)
-        if await self.memory.put("strangers", inbound.sender.id, str(now)):
-            await self._tell(inbound, STRANGER.format(inbound.sender.id))
-
-    async def _tell(self, inbound: Inbound, text: str) -> None:
-        try:
-            await self.calls.say(letter_to(inbound.address, text))
-        except ChannelFailed as failed:
-            log.info("%s could not be told why: %s", inbound.sender.id, failed)
+            await self._calls.answer(pressed.query, words)
 
 
 def parsed(raw: Raw | bytes) -> Update | None:
     """None for what nobody can read: it is named in the log, without its words, and skipped."""
     try:
-        return msgspec.json.decode(raw, type=Update)
-    except (msgspec.MsgspecError, UnicodeDecodeError, RecursionError) as wrong:
+        return decoded(bytes(raw), Update)
+    except UNREADABLE as wrong:
         log.warning("an update is skipped, it cannot be read: %s", wrong)
         return None
-
-
-def _is_recent(noted: str, now: float) -> bool:
-    try:
-        return now - DAY_S < float(noted) <= now + DAY_S
-    except ValueError:
-        return False

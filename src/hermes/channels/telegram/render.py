@@ -3,7 +3,7 @@
 import re
 from collections.abc import Callable, Sequence
 
-from hermes.channels.chunks import first_part, split, utf16_units
+from hermes.channels.kit.chunks import first_part, split, utf16_units
 from hermes.channels.telegram.inline import escape
 from hermes.channels.telegram.markdown import markdown_v2
 

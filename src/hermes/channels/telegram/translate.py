@@ -6,21 +6,22 @@ from typing import Literal
 from msgspec import Struct
 from msgspec.structs import replace
 
+from hermes.channels.kit.arrival import Arrival
+from hermes.channels.kit.media import IncomingFile, quoted_name, sorted_by_size
 from hermes.channels.telegram.buttons import Press, press_of
-from hermes.channels.telegram.updates import CallbackQuery, Message, Sticker, Update, User
+from hermes.channels.telegram.updates import CallbackQuery, TelegramMessage, Update, User
 from hermes.channels.telegram.wording import (
     CORRECTED,
     FILE_BYTES_MAX,
-    Wanted,
+    author_bot,
     files_of,
-    forwarded,
+    incoming,
     name_of,
     nouns,
+    passed_on,
     quote_of,
     quote_source,
     title_of,
-    told,
-    too_large,
 )
 from hermes.core.ids import DEFAULT_ISOLATION, Isolation, MessageId, SessionKey, chat_key
 from hermes.core.messages import Address, Inbound, Person
@@ -54,21 +55,7 @@ class Manners(Struct, frozen=True, kw_only=True):
     require_mention: bool = True
     isolation: Isolation = DEFAULT_ISOLATION
     commands: frozenset[str] = frozenset()  # with their slash
-
-
-class Heard(Struct, frozen=True, kw_only=True):
-    """A message for us. `lead` is what stands before its own words; its files are not here yet."""
-
-    inbound: Inbound
-    private: bool
-    lead: str = ""
-    body: str = ""
-    files: tuple[Wanted, ...] = ()
-    sticker: Sticker | None = None
-
-    def saying(self, body: str) -> "Heard":
-        """The same message with other words."""
-        return replace(self, body=body, inbound=replace(self.inbound, text=self.lead + body))
+    named: frozenset[str] = frozenset()  # ids of the settings: these bots are heard
 
 
 class Pressed(Struct, frozen=True, kw_only=True):
@@ -80,7 +67,7 @@ class Pressed(Struct, frozen=True, kw_only=True):
     message: int  # the one with the buttons
 
 
-def translate(update: Update, me: Me, manners: Manners, *, at: float) -> Heard | Pressed | None:
+def translate(update: Update, me: Me, manners: Manners, *, at: float) -> Arrival | Pressed | None:
     """None for what is not meant for us, or is nothing to answer."""
     if update.callback_query is not None:
         return _pressed(update.callback_query, me, manners, at)
@@ -93,26 +80,27 @@ def translate(update: Update, me: Me, manners: Manners, *, at: float) -> Heard |
     return None
 
 
-def _heard(message: Message, me: Me, manners: Manners, at: float) -> Heard | None:
+def _heard(message: TelegramMessage, me: Me, manners: Manners, at: float) -> Arrival | None:
     kind = _KINDS.get(message.chat.type)
-    speaker = _speaker(message, me)
+    speaker = _speaker(message, me, manners)
     if kind is None or speaker is None or message.is_automatic_forward:
         return None
     said = message.text or message.caption
-    words = _unaddressed(said, me) if message.forward_origin is None else said
+    own = not passed_on(message)
+    words = _unaddressed(said, me) if own else said
     if words is None or (kind != "dm" and not _is_for_us(message, words, me, manners)):
         return None
-    command = message.forward_origin is None and _COMMAND.match(words) is not None
+    command = own and _COMMAND.match(words) is not None
     body, files = _content(message, words)
     if not body:
         return None
     inbound = _inbound(message, speaker, (me, manners), at)
-    heard = Heard(
-        inbound=replace(inbound, labels=_labels(message, speaker, me)),
+    heard = Arrival(
+        inbound=replace(inbound, labels=_labels(message, speaker, me), automatic=_is_bot(message)),
         private=kind == "dm",
         lead="" if command else _lead(message, kind, speaker, manners),
         files=files,
-        sticker=message.sticker,
+        sticker=incoming(message.sticker) if message.sticker is not None else None,
     )
     return heard.saying(_welcome(body, manners) if command else body)
 
@@ -131,7 +119,9 @@ def _pressed(query: CallbackQuery, me: Me, manners: Manners, at: float) -> Press
     )
 
 
-def _inbound(message: Message, speaker: Person, who: tuple[Me, Manners], at: float) -> Inbound:
+def _inbound(
+    message: TelegramMessage, speaker: Person, who: tuple[Me, Manners], at: float
+) -> Inbound:
     me, manners = who
     kind, chat = _KINDS[message.chat.type], str(message.chat.id)
     thread = _thread(message)
@@ -145,16 +135,25 @@ def _inbound(message: Message, speaker: Person, who: tuple[Me, Manners], at: flo
         text="",
         at=at,
         place=title_of(message.chat) or speaker.name,
+        direct=kind == "dm",
     )
 
 
-def _labels(message: Message, speaker: Person, me: Me) -> tuple[str, ...]:
-    """Whoever passes a message on, or quotes one, has not written it."""
-    origin, quoted = message.forward_origin, quote_source(message)
-    known = (speaker.id, str(me.id))
-    passed_on = origin is not None and _writer(origin.sender_user) != speaker.id
-    foreign = quoted is not None and _writer(quoted.sender) not in known
-    return ("untrusted",) if passed_on or foreign else ()
+def _labels(message: TelegramMessage, speaker: Person, me: Me) -> tuple[str, ...]:
+    """Whoever passes a message on, picks one of a bot, or quotes one, has not written it. Behind
+    the name of a chat may be anybody."""
+    quoted = quote_source(message)
+    foreign = quoted is not None and not _wrote(quoted, (speaker.id, str(me.id)))
+    own = _wrote(message, (speaker.id,)) and not foreign and not _is_bot(message)
+    return () if own else ("untrusted",)
+
+
+def _wrote(message: TelegramMessage, known: tuple[str, ...]) -> bool:
+    """Is it in the words of one of these?"""
+    origin = message.forward_origin
+    writer = origin.sender_user if origin is not None else message.sender
+    named = message.sender_chat is None and author_bot(message) is None
+    return named and _writer(writer) in known
 
 
 def _writer(user: User | None) -> str:
@@ -165,19 +164,25 @@ def _lane(kind: Kind, chat: str, thread: str, speaker: Person, isolation: Isolat
     return chat_key("telegram", kind, chat, thread=thread, user=speaker.id, isolation=isolation)
 
 
-def _thread(message: Message) -> str:
+def _thread(message: TelegramMessage) -> str:
     """Only a topic is a thread; an answer to an answer has such a number as well."""
     topic = message.is_topic_message and message.message_thread_id
     return str(message.message_thread_id) if topic else ""
 
 
-def _speaker(message: Message, me: Me) -> Person | None:
+def _is_bot(message: TelegramMessage) -> bool:
+    """Another program speaks, and reads what we answer. An anonymous admin is a person."""
+    user = message.sender
+    return message.sender_chat is None and user is not None and user.is_bot
+
+
+def _speaker(message: TelegramMessage, me: Me, manners: Manners) -> Person | None:
     """By the id that never changes. A chat can speak, too: an anonymous admin, a channel."""
     if message.sender_chat is not None:
         return Person(id=str(message.sender_chat.id), name=title_of(message.sender_chat))
     user = message.sender
-    if user is None or user.is_bot or user.id == me.id:
-        return None  # two bots that answer one another never end
+    if user is None or user.id == me.id or (user.is_bot and str(user.id) not in manners.named):
+        return None
     return _person(user)
 
 
@@ -197,7 +202,7 @@ def _unaddressed(text: str, me: Me) -> str | None:
     return f"/{command[1]}{words[command.end() :]}"
 
 
-def _is_for_us(message: Message, words: str, me: Me, manners: Manners) -> bool:
+def _is_for_us(message: TelegramMessage, words: str, me: Me, manners: Manners) -> bool:
     if not manners.require_mention:
         return True
     said = message.text or message.caption
@@ -210,7 +215,7 @@ def _is_for_us(message: Message, words: str, me: Me, manners: Manners) -> bool:
     return _answers_us(message, me) or _names_command(words, manners)
 
 
-def _answers_us(message: Message, me: Me) -> bool:
+def _answers_us(message: TelegramMessage, me: Me) -> bool:
     """Everything in a topic is an answer to the message that opened it; that is not meant."""
     answered = message.reply_to_message
     if answered is None or answered.forum_topic_created is not None:
@@ -232,22 +237,16 @@ def _welcome(body: str, manners: Manners) -> str:
     return "/help" if begins and not known else body
 
 
-def _lead(message: Message, kind: Kind, speaker: Person, manners: Manners) -> str:
+def _lead(message: TelegramMessage, kind: Kind, speaker: Person, manners: Manners) -> str:
     shared = manners.isolation.threads if _thread(message) else manners.isolation.groups
-    named = f"{told(speaker.name)} ({speaker.id}): " if speaker.name else f"{speaker.id}: "
+    named = f"{quoted_name(speaker.name)} ({speaker.id}): " if speaker.name else f"{speaker.id}: "
     name = named if kind != "dm" and shared == "shared" else ""
     corrected = f"{CORRECTED}\n" if message.edit_date else ""
-    came_from = forwarded(message.forward_origin) if message.forward_origin is not None else ""
-    return f"{name}{corrected}{quote_of(message)}{came_from}"
+    return f"{name}{corrected}{quote_of(message)}{passed_on(message)}"
 
 
-def _content(message: Message, words: str) -> tuple[str, tuple[Wanted, ...]]:
+def _content(message: TelegramMessage, words: str) -> tuple[str, tuple[IncomingFile, ...]]:
     """The words, and the files to fetch. What comes without words is named."""
-    files, large = [], []
-    for wanted, size in files_of(message):
-        if size > FILE_BYTES_MAX:
-            large.append(too_large(wanted, size))
-        else:
-            files.append(wanted)
+    files, large = sorted_by_size(files_of(message), FILE_BYTES_MAX)
     said = [words] if words.strip() else [] if large else list(nouns(message))
-    return "\n".join([*said, *large]), tuple(files)
+    return "\n".join([*said, *large]), files

@@ -3,7 +3,7 @@
 from msgspec import Struct, field
 
 
-class Head(Struct, frozen=True):
+class UpdateHead(Struct, frozen=True):
     """Enough to confirm an update that cannot be read otherwise."""
 
     update_id: int
@@ -17,7 +17,7 @@ class User(Struct, frozen=True):
     username: str = ""
 
 
-class Chat(Struct, frozen=True):
+class TelegramChat(Struct, frozen=True):
     id: int
     type: str
     title: str = ""
@@ -86,31 +86,33 @@ class Quote(Struct, frozen=True):
     text: str
 
 
-class Origin(Struct, frozen=True):
+class ForwardOrigin(Struct, frozen=True):
     """Where a forwarded message came from: a user, a name, a chat."""
 
     sender_user: User | None = None
     sender_user_name: str = ""
-    sender_chat: Chat | None = None
-    chat: Chat | None = None
+    sender_chat: TelegramChat | None = None
+    chat: TelegramChat | None = None
 
 
 class Started(Struct, frozen=True):
     """A topic was opened; to be in it is no reply to that message."""
 
 
-class Message(Struct, frozen=True, kw_only=True):
+class TelegramMessage(Struct, frozen=True, kw_only=True):
     message_id: int
-    chat: Chat
+    chat: TelegramChat
     date: int = 0
     sender: User | None = field(default=None, name="from")
-    sender_chat: Chat | None = None
+    sender_chat: TelegramChat | None = None
+    via_bot: User | None = None  # whose inline result it is: the person only chose it
+    sender_business_bot: User | None = None  # it wrote in the person's name
     message_thread_id: int = 0
     is_topic_message: bool = False
     is_automatic_forward: bool = False
-    forward_origin: Origin | None = None
+    forward_origin: ForwardOrigin | None = None
     forum_topic_created: Started | None = None
-    reply_to_message: "Message | None" = None
+    reply_to_message: "TelegramMessage | None" = None
     quote: Quote | None = None
     edit_date: int = 0
     text: str = ""
@@ -135,23 +137,23 @@ class Message(Struct, frozen=True, kw_only=True):
 class CallbackQuery(Struct, frozen=True, kw_only=True):
     id: str
     sender: User = field(name="from")
-    message: Message | None = None
+    message: TelegramMessage | None = None
     data: str = ""
 
 
 class Update(Struct, frozen=True, kw_only=True):
     update_id: int
-    message: Message | None = None
-    edited_message: Message | None = None
-    channel_post: Message | None = None
-    edited_channel_post: Message | None = None
+    message: TelegramMessage | None = None
+    edited_message: TelegramMessage | None = None
+    channel_post: TelegramMessage | None = None
+    edited_channel_post: TelegramMessage | None = None
     callback_query: CallbackQuery | None = None
 
 
 WANTED = ("message", "edited_message", "channel_post", "edited_channel_post", "callback_query")
 
 
-def message_of(update: Update) -> Message | None:
+def message_of(update: Update) -> TelegramMessage | None:
     """What it is about: a message, or the one whose button was pressed."""
     asked = update.callback_query.message if update.callback_query is not None else None
     posts = (update.message, update.edited_message, update.channel_post, update.edited_channel_post)

@@ -1,21 +1,28 @@
 """The HTTP below the Bot API: the library's own client, with what we must see kept aside.
 
-The library refuses a whole batch of updates for one that it cannot parse, and turns a flood wait
-into a number that it warns about; so both are read here, before it sees them.
+The library refuses a whole batch of updates for one that it cannot parse, and fails in unforeseen
+ways when an answer is not what it expects; so all of them are read here, before it sees them.
 """
 
 import ipaddress
+from collections.abc import AsyncIterator
 from dataclasses import dataclass
 from typing import Any, Final
 from urllib.parse import urlsplit
 
 import httpx
-import msgspec
 from msgspec import Raw, Struct
 from telegram import Bot
-from telegram.error import NetworkError, TelegramError
 from telegram.request import HTTPXRequest
 
+from hermes.channels.telegram.answers import (
+    UNREADABLE,
+    NotOk,
+    OddAnswer,
+    checked,
+    decoded,
+    is_success,
+)
 from hermes.channels.telegram.settings import TelegramSettings
 
 CONNECTIONS_MAX: Final = 32
@@ -23,49 +30,37 @@ CONNECT_S: Final = 10.0
 ANSWER_S: Final = 20.0
 UPLOAD_S: Final = 120.0
 POOL_S: Final = 20.0
-FLOOD_S: Final = 5.0  # where a server says that it is too much, and not for how long
-
-
-class FloodWait(TelegramError):
-    """Nothing more for `delay_s`, says Telegram."""
-
-    def __init__(self, delay_s: float) -> None:
-        super().__init__(f"Telegram wants a pause of {delay_s:g} s")
-        self.delay_s = delay_s
-
-
-class _Parameters(Struct):
-    retry_after: float = FLOOD_S
-
-
-class _Answer(Struct):
-    ok: bool
-    parameters: _Parameters | None = None
+ANSWER_BYTES_MAX: Final = 32_000_000  # the largest file that a bot may fetch has 20 MB
+FILE: Final = "file"  # instead of a method's name
 
 
 class _Batch(Struct):
     result: tuple[Raw, ...]
 
 
-class Request(HTTPXRequest):
+def _updates(body: bytes) -> tuple[Raw, ...]:
+    """One that is odd does not hold up the others."""
+    try:
+        return decoded(body, _Batch).result
+    except UNREADABLE as wrong:
+        raise OddAnswer("its answer has no list of updates", status=httpx.codes.OK) from wrong
+
+
+class BotRequest(HTTPXRequest):
     """Everything but polling."""
 
     async def do_request(
         self, url: str, method: str, *rest: Any, **named: Any
     ) -> tuple[int, bytes]:
         status, body = await super().do_request(url, method, *rest, **named)
-        if method != "POST":  # a file
-            return status, body
-        answer = _decoded(body)
-        if status == httpx.codes.TOO_MANY_REQUESTS:
-            wait = answer.parameters if answer is not None else None
-            raise FloodWait((wait or _Parameters()).retry_after)
-        if answer is None and status == httpx.codes.OK:
-            raise NetworkError("the answer is not the Bot API's")
-        return status, body if answer is not None else b"{}"  # a proxy's page says nothing to us
+        if method == "POST":
+            return status, checked(status, body, url.rpartition("/")[2])
+        if not is_success(status):
+            raise NotOk(f"status {status}", status=status, method=FILE)
+        return status, body
 
 
-class PollRequest(Request):
+class PollRequest(BotRequest):
     """Polling: each batch is kept as it came, and the library sees an empty one."""
 
     def __init__(self, **options: Any) -> None:
@@ -76,14 +71,32 @@ class PollRequest(Request):
         self, url: str, method: str, *rest: Any, **named: Any
     ) -> tuple[int, bytes]:
         self.batch = ()
-        status, body = await super().do_request(url, method, *rest, **named)
-        if status != httpx.codes.OK:
-            return status, body
-        try:
-            self.batch = msgspec.json.decode(body, type=_Batch).result
-        except msgspec.MsgspecError as wrong:
-            raise NetworkError("the answer has no list of updates") from wrong
-        return status, b'{"ok":true,"result":[]}'
+        status, body = await HTTPXRequest.do_request(self, url, method, *rest, **named)
+        empty = checked(status, body, "getUpdates")
+        self.batch = _updates(body)
+        return status, empty
+
+
+async def _bounded(response: httpx.Response) -> None:
+    """Read no more of an answer than the largest that there can be."""
+    assert isinstance(response.stream, httpx.AsyncByteStream)
+    response.stream = _Bounded(response.stream)
+
+
+class _Bounded(httpx.AsyncByteStream):
+    def __init__(self, stream: httpx.AsyncByteStream) -> None:
+        self._stream = stream
+
+    async def __aiter__(self) -> AsyncIterator[bytes]:
+        left = ANSWER_BYTES_MAX
+        async for piece in self._stream:
+            left -= len(piece)
+            if left < 0:
+                raise httpx.ReadError(f"the answer is longer than {ANSWER_BYTES_MAX:,} bytes")
+            yield piece
+
+    async def aclose(self) -> None:
+        await self._stream.aclose()
 
 
 @dataclass(frozen=True)
@@ -91,7 +104,7 @@ class Wires:
     """One bot: what is asked of it, and the long poll on a connection of its own."""
 
     bot: Bot
-    asking: Request
+    asking: BotRequest
     polling: PollRequest
 
     async def rebuild_poll(self) -> None:
@@ -111,8 +124,9 @@ def connect(settings: TelegramSettings) -> Wires:
         # Certificates are read once, and for TLS only: they cost 30 ms and some memory.
         "verify": httpx.create_ssl_context() if secure else False,
         "follow_redirects": False,  # a redirect would carry the token to another host
+        "event_hooks": {"response": [_bounded]},
     }
-    asking = Request(
+    asking = BotRequest(
         connection_pool_size=CONNECTIONS_MAX,
         connect_timeout=CONNECT_S,
         read_timeout=ANSWER_S,
@@ -145,11 +159,3 @@ def is_loopback(url: str) -> bool:
         return host == "localhost" or ipaddress.ip_address(host).is_loopback
     except ValueError:
         return False
-
-
-def _decoded(body: bytes) -> _Answer | None:
-    """Every answer of the Bot API is such an object."""
-    try:
-        return msgspec.json.decode(body, type=_Answer)
-    except msgspec.MsgspecError:
-        return None

@@ -3,13 +3,19 @@
 import re
 from collections.abc import Callable, Iterator
 
-from msgspec import Struct
-
-from hermes.channels.telegram.updates import Chat, File, Message, Origin, Sticker, User
-from hermes.views.quoting import bared, name
+from hermes.channels.kit.arrival import IncomingSticker
+from hermes.channels.kit.media import NAME_CHARS_MAX, IncomingFile, one_line, quoted_name
+from hermes.channels.telegram.updates import (
+    File,
+    ForwardOrigin,
+    Sticker,
+    TelegramChat,
+    TelegramMessage,
+    User,
+)
+from hermes.views.quoting import name
 
 FILE_BYTES_MAX = 20_000_000  # what a bot may fetch
-NAME_CHARS_MAX = 64
 QUOTE_CHARS_MAX = 300
 QUOTE_LINES_MAX = 8
 OPTIONS_MAX = 12
@@ -19,40 +25,21 @@ _MEDIA_TYPE = re.compile(r"[a-z]{1,20}/[a-z0-9.+-]{1,80}", re.ASCII)
 CORRECTED = "(This corrects what I wrote before.)"
 
 
-class Wanted(Struct, frozen=True, kw_only=True):
-    """A file to fetch, and how to call it."""
-
-    file_id: str
-    media_type: str
-    name: str
-    noun: str
-
-
 def name_of(user: User | None) -> str:
     return one_line(f"{user.first_name} {user.last_name}") if user is not None else ""
 
 
-def title_of(chat: Chat) -> str:
+def title_of(chat: TelegramChat) -> str:
     return one_line(chat.title or f"{chat.first_name} {chat.last_name}") or one_line(chat.username)
 
 
-def one_line(text: str) -> str:
-    """Without what does not show: a name is chosen by whoever has it."""
-    return " ".join(bared(text)[0].split())[:NAME_CHARS_MAX]
-
-
-def told(text: str) -> str:
-    """A name or a title among words of ours, which it cannot end."""
-    return name(one_line(text))
-
-
-def quote_source(message: Message) -> Message | None:
+def quote_source(message: TelegramMessage) -> TelegramMessage | None:
     """The message that is being answered."""
     answered = message.reply_to_message
     return answered if answered is not None and answered.forum_topic_created is None else None
 
 
-def quote_of(message: Message) -> str:
+def quote_of(message: TelegramMessage) -> str:
     """The words that are being answered, as a quote."""
     answered = quote_source(message)
     if answered is None:
@@ -66,14 +53,30 @@ def quote_of(message: Message) -> str:
     return "".join(f"> {line}\n" for line in lines)
 
 
-def forwarded(origin: Origin) -> str:
+def forwarded(origin: ForwardOrigin) -> str:
     whom = name_of(origin.sender_user) or one_line(origin.sender_user_name)
     chat = origin.chat or origin.sender_chat
     whom = whom or (title_of(chat) if chat is not None else "")
-    return f"(Forwarded from {told(whom) if whom else 'somebody'}.)\n"
+    return f"(Forwarded from {quoted_name(whom) if whom else 'somebody'}.)\n"
 
 
-def files_of(message: Message) -> Iterator[tuple[Wanted, int]]:
+def author_bot(message: TelegramMessage) -> User | None:
+    """The bot that wrote what a person only picked or signed."""
+    return message.via_bot or message.sender_business_bot
+
+
+def passed_on(message: TelegramMessage) -> str:
+    """Says that somebody else wrote it; empty when the sender did."""
+    author = author_bot(message)
+    through = ""
+    if author is not None:
+        whom = name_of(author) or one_line(author.username)
+        through = f"(Sent through the bot {quoted_name(whom) if whom else 'that has no name'}.)\n"
+    origin = message.forward_origin
+    return f"{forwarded(origin) if origin is not None else ''}{through}"
+
+
+def files_of(message: TelegramMessage) -> Iterator[tuple[IncomingFile, int]]:
     """What came with a message, and how many bytes it has."""
     if message.photo:
         small = [size for size in message.photo if size.file_size <= FILE_BYTES_MAX]
@@ -92,7 +95,7 @@ def files_of(message: Message) -> Iterator[tuple[Wanted, int]]:
             yield _wanted(file, noun, media_type, ending), file.file_size
 
 
-def nouns(message: Message) -> Iterator[str]:
+def nouns(message: TelegramMessage) -> Iterator[str]:
     """What a message holds beside text, each in parentheses."""
     for wanted, _ in files_of(message):
         yield f"(a {wanted.noun})"
@@ -101,25 +104,18 @@ def nouns(message: Message) -> Iterator[str]:
     yield from (words for said in _SAID if (words := said(message)))
 
 
-def too_large(wanted: Wanted, size: int) -> str:
-    most = FILE_BYTES_MAX // 1_000_000
-    named = f"{wanted.noun}, {told(wanted.name)}," if wanted.noun == "file" else wanted.noun
-    return f"(A {named} of {size / 1e6:.0f} MB came with this: too large, the limit is {most} MB.)"
-
-
-def lost(wanted: Wanted) -> str:
-    return f"(A {wanted.noun} came with this, and Telegram did not hand it out.)"
-
-
-def sticker_words(sticker: Sticker, described: str = "") -> str:
-    if described:
-        return f"(a sticker: {described})"
-    known = [one_line(sticker.emoji), f"from the set {told(sticker.set_name)}"]
+def sticker_words(sticker: Sticker) -> str:
+    known = [one_line(sticker.emoji), f"from the set {quoted_name(sticker.set_name)}"]
     words = " ".join(word for word in known[: 1 + bool(sticker.set_name)] if word)
     return f"(a sticker: {words})" if words else "(a sticker)"
 
 
-def picture_of(sticker: Sticker) -> Wanted | None:
+def incoming(sticker: Sticker) -> IncomingSticker:
+    picture, plain = picture_of(sticker), sticker_words(sticker)
+    return IncomingSticker(id=sticker.file_unique_id, picture=picture, plain=plain)
+
+
+def picture_of(sticker: Sticker) -> IncomingFile | None:
     """The still picture by which a sticker can be described."""
     still = not sticker.is_animated and not sticker.is_video
     file = sticker if still else sticker.thumbnail
@@ -127,13 +123,13 @@ def picture_of(sticker: Sticker) -> Wanted | None:
         return None
     media_type = "image/webp" if still else "image/jpeg"
     name = f"sticker-{sticker.file_unique_id[:NAME_CHARS_MAX]}"
-    return Wanted(file_id=file.file_id, media_type=media_type, name=name, noun="sticker")
+    return IncomingFile(file_id=file.file_id, media_type=media_type, name=name, noun="sticker")
 
 
-def _wanted(file: File, noun: str, media_type: str, ending: str) -> Wanted:
+def _wanted(file: File, noun: str, media_type: str, ending: str) -> IncomingFile:
     name = one_line(file.file_name.replace("/", "_")) or f"{noun.replace(' ', '-')}{ending}"
     kind = file.mime_type.lower()
-    return Wanted(
+    return IncomingFile(
         file_id=file.file_id,
         media_type=kind if _MEDIA_TYPE.fullmatch(kind) else media_type,
         name=name,
@@ -141,32 +137,33 @@ def _wanted(file: File, noun: str, media_type: str, ending: str) -> Wanted:
     )
 
 
-def _place(message: Message) -> str:
+def _place(message: TelegramMessage) -> str:
     if message.venue is not None:
         named, at = message.venue, message.venue.location
-        where = f"{told(named.title)}, {told(named.address)}, "
+        where = f"{quoted_name(named.title)}, {quoted_name(named.address)}, "
         return f"(a place: {where}{at.latitude}, {at.longitude})"
     spot = message.location
     return f"(a location: {spot.latitude}, {spot.longitude})" if spot is not None else ""
 
 
-def _contact(message: Message) -> str:
+def _contact(message: TelegramMessage) -> str:
     who = message.contact
     if who is None:
         return ""
-    return f"(a contact: {told(f'{who.first_name} {who.last_name}')}, {told(who.phone_number)})"
+    named = quoted_name(f"{who.first_name} {who.last_name}")
+    return f"(a contact: {named}, {quoted_name(who.phone_number)})"
 
 
-def _poll(message: Message) -> str:
+def _poll(message: TelegramMessage) -> str:
     poll = message.poll
     if poll is None:
         return ""
-    options = "; ".join(told(option.text) for option in poll.options[:OPTIONS_MAX])
+    options = "; ".join(quoted_name(option.text) for option in poll.options[:OPTIONS_MAX])
     return f"(a poll: {name(poll.question[:QUOTE_CHARS_MAX])} Options: {options})"
 
 
-def _dice(message: Message) -> str:
+def _dice(message: TelegramMessage) -> str:
     return f"({message.dice.emoji} {message.dice.value})" if message.dice is not None else ""
 
 
-_SAID: tuple[Callable[[Message], str], ...] = (_place, _contact, _poll, _dice)
+_SAID: tuple[Callable[[TelegramMessage], str], ...] = (_place, _contact, _poll, _dice)

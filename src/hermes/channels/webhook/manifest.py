@@ -3,7 +3,7 @@
 from hermes.core.channel import Manifest
 
 HINTS = (
-    "Another program sent this event, and nobody reads along or answers questions: decide by "
+    "Another program sent this event. No person watches or answers questions: decide by "
     "yourself, and end with a short report that can be understood without the event."
 )
-MANIFEST = Manifest(name="webhook", fetched=True, hints=HINTS)
+MANIFEST = Manifest(name="webhook", audience="unattended", fetched=True, hints=HINTS)

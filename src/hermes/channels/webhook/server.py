@@ -12,27 +12,29 @@ from typing import Literal
 
 import msgspec
 
-from hermes.channels.reach import Reach, certified
-from hermes.channels.serving.answer import Answer
-from hermes.channels.serving.line import Patience
-from hermes.channels.serving.request import Left, Request, TooLarge, TooSlow
-from hermes.channels.serving.routes import Route as Place
-from hermes.channels.serving.server import Terms, serving
-from hermes.channels.serving.site import Plain
-from hermes.channels.strikes import Strikes
-from hermes.channels.visits import Turned, visit
 from hermes.channels.webhook.manifest import MANIFEST
 from hermes.channels.webhook.render import render
-from hermes.channels.webhook.settings import HERE, Route, WebhookSettings
+from hermes.channels.webhook.settings import HERE, WebhookRoute, WebhookSettings
 from hermes.channels.webhook.signatures import Signatures
 from hermes.channels.webhook.translate import Refusal, Signed, inbound_of, verified
-from hermes.core.channel import Door, Manifest
-from hermes.core.errors import Misconfigured, Rejected, StoreFailed
+from hermes.core.channel import ChannelHost, Manifest
+from hermes.core.errors import Fenced, Misconfigured, Rejected, StoreFailed
 from hermes.core.messages import Address, Reply
+from hermes.httpd.auth_backoff import AuthBackoff
+from hermes.httpd.connection import ConnectionTimeouts
+from hermes.httpd.origin_check import Turned, visit
+from hermes.httpd.reach import NetworkReach, certified
+from hermes.httpd.request import HttpRequest, Left, TooLarge, TooSlow
+from hermes.httpd.response import HttpResponse
+from hermes.httpd.routes import HttpRoute as Place
+from hermes.httpd.server import Terms, serving
+from hermes.httpd.site import PlainSite
 
 BODY_BYTES_MAX = 1_000_000
 BODY_S_MAX = 15.0
-TERMS = Terms(connections_max=200, backlog=200, patience=Patience(keep_alive_s=5.0), grace_s=5.0)
+TERMS = Terms(
+    connections_max=200, backlog=200, patience=ConnectionTimeouts(keep_alive_s=5.0), grace_s=5.0
+)
 RETRY_S = {503: "5", 429: "60"}
 UNSIGNED = 401
 
@@ -56,7 +58,7 @@ class WebhookChannel:
         self._secret = secret or (lambda name: settings.routes[name].secret)
         self._body_s_max = body_s_max
         self._signatures = Signatures(memory / "signatures")
-        self._strikes = Strikes(time.monotonic)
+        self._strikes = AuthBackoff(time.monotonic)
         self.port = 0
 
     @property
@@ -71,53 +73,64 @@ class WebhookChannel:
         log.debug("%s of %d characters is stored, not sent", reply.id, len(chunk))
         return key
 
-    async def listen(self, door: Door) -> None:
+    async def listen(self, channel_host: ChannelHost) -> None:
         tls = certified(HERE, self._settings.reach.tls)
         listener = bound(self._settings.host, self._settings.port)
         try:
-            async with serving(self._site(door), [listener], TERMS, tls):
+            async with serving(self._site(channel_host), [listener], TERMS, tls):
                 self.port = listener.getsockname()[1]
-                door.connected()
+                channel_host.connected()
                 await asyncio.get_running_loop().create_future()
         finally:
             self.port = 0
 
-    def _site(self, door: Door) -> "_Checked":
-        async def event(request: Request) -> Answer:
-            return await self._event(door, request)
+    async def preflight(self, held: Callable[[str, int], bool]) -> None:
+        """Raise Misconfigured when `listen` would. An address that is `held` is not tried."""
+        certified(HERE, self._settings.reach.tls)
+        if not held(self._settings.host, self._settings.port):
+            bound(self._settings.host, self._settings.port).close()
 
-        async def health(_request: Request) -> Answer:
-            return _said({"status": "ok"})
+    def _site(self, channel_host: ChannelHost) -> "_Checked":
+        async def event(request: HttpRequest) -> HttpResponse:
+            return await self._event(channel_host, request)
+
+        async def health(_request: HttpRequest) -> HttpResponse:
+            state = channel_host.state()
+            return _said({"status": "ok"}) if state == "ready" else _said({"status": state}, 503)
 
         places = [Place("/webhooks/{route}", event, ["POST"]), Place("/health", health)]
         return _Checked(places, self._settings.reach)
 
-    async def _event(self, door: Door, request: Request) -> Answer:
+    async def _event(self, channel_host: ChannelHost, request: HttpRequest) -> HttpResponse:
         route = self._settings.routes.get(request.ids["route"])
         if route is None:
             return _refused(Refusal(404, "there is no such route"))
         body = await _body(request, self._body_s_max)
         if isinstance(body, Refusal):
             return _refused(body)
-        now = door.clock()
+        now = channel_host.clock()
         signed = self._signed(route, request, body, now)
         if isinstance(signed, Refusal):
             return _refused(signed)
         try:
             if not await self._signatures.fits(signed, now):
                 return _refused(_USED)
-            address = await _address(door, route)
-            accepted = await door.accept(inbound_of(route, signed, body, address=address, at=now))
+            address = await _address(channel_host, route)
+            accepted = await channel_host.accept(
+                inbound_of(route, signed, body, address=address, at=now)
+            )
         except Rejected as rejected:
             return _refused(Refusal(422, str(rejected)))
-        except StoreFailed as failed:
+        except (StoreFailed, Fenced) as failed:
             log.warning("route %s could not keep an event: %s", route.name, failed)
             return _refused(Refusal(503, "the event could not be stored; send it again later"))
         if not accepted.fresh:
             return _said({"status": "duplicate", "session": accepted.key})
         return _said({"status": "accepted", "turn": None, "session": accepted.key}, 202)
 
-    def _signed(self, route: Route, request: Request, body: bytes, now: float) -> Signed | Refusal:
+    def _signed(
+        self, route: WebhookRoute, request: HttpRequest, body: bytes, now: float
+    ) -> Signed | Refusal:
         """A good signature always counts: nobody can keep a sender out by failing beside him."""
         secret, visitor = self._secret(route.name), request.visitor
         if not secret:
@@ -133,14 +146,14 @@ class WebhookChannel:
         return signed
 
 
-class _Checked(Plain):
+class _Checked(PlainSite):
     """Who asks, by which name, is looked at before anything else."""
 
-    def __init__(self, places: Sequence[Place], reach: Reach) -> None:
+    def __init__(self, places: Sequence[Place], reach: NetworkReach) -> None:
         super().__init__(places)
         self._reach = reach
 
-    async def answer(self, request: Request) -> Answer | None:
+    async def answer(self, request: HttpRequest) -> HttpResponse | None:
         visitor = visit(self._reach, request.head)
         if isinstance(visitor, Turned):
             return _refused(Refusal(visitor.status, visitor.text))
@@ -148,7 +161,9 @@ class _Checked(Plain):
         return await super().answer(request)
 
 
-_USED = Refusal(409, "this signature was used for another delivery; sign anew")
+_USED = Refusal(
+    409, "this signature was already used for another delivery; sign each one separately"
+)
 
 
 def bound(host: str, port: int) -> socket.socket:
@@ -173,35 +188,37 @@ def bound(host: str, port: int) -> socket.socket:
     return listener
 
 
-async def _body(request: Request, within_s: float) -> bytes | Refusal:
+async def _body(request: HttpRequest, within_s: float) -> bytes | Refusal:
     try:
         return await request.body(BODY_BYTES_MAX, within_s)
     except TooLarge:
         return Refusal(413, f"an event has at most {BODY_BYTES_MAX:,} bytes")
     except TooSlow:
-        return Refusal(408, f"the body took longer than {within_s:g} seconds")
+        return Refusal(408, f"the body took longer than {within_s:g} s")
     except Left:
         return Refusal(400, "the body was cut")
 
 
-async def _address(door: Door, route: Route) -> Address:
+async def _address(channel_host: ChannelHost, route: WebhookRoute) -> Address:
     """Where the answer goes. An event is kept even when there is no home to answer to."""
     target: Address | Literal["home"] = route.deliver
     if target != "home":
         return target
-    homes = await door.store.library.homes()
+    homes = await channel_host.store.library.homes()
     if homes:
         return homes[0].address
-    log.warning("route %s answers to the home chat, and there is none; send /sethome", route.name)
+    log.warning(
+        "route %s answers to the home chat, which is not set; send /sethome in a chat", route.name
+    )
     return Address(platform="webhook", chat=route.name)
 
 
-def _refused(refusal: Refusal) -> Answer:
+def _refused(refusal: Refusal) -> HttpResponse:
     headers = {"retry-after": RETRY_S[refusal.status]} if refusal.status in RETRY_S else {}
     return _said({"status": "refused", "why": refusal.why}, refusal.status, headers)
 
 
 def _said(
     what: Mapping[str, str | None], status: int = 200, headers: Mapping[str, str] | None = None
-) -> Answer:
-    return Answer(msgspec.json.encode(what), status, headers or {}, "application/json")
+) -> HttpResponse:
+    return HttpResponse(msgspec.json.encode(what), status, headers or {}, "application/json")

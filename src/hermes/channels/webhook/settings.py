@@ -8,10 +8,10 @@ from typing import Annotated, Literal, TypeVar
 import msgspec
 from msgspec import Meta, Struct
 
-from hermes.channels.reach import Reach, demand_strong, is_weak, reach_of
 from hermes.core.errors import Misconfigured
 from hermes.core.messages import Address
-from hermes.views.rare import likely
+from hermes.httpd.reach import NetworkReach, demand_strong, is_weak, reach_of
+from hermes.views.similar import likely
 
 HERE = "platforms.webhook"
 PROMPT_CHARS_MAX = 20_000
@@ -27,7 +27,7 @@ S = TypeVar("S", bound=Struct)
 
 
 @dataclass(frozen=True, kw_only=True)
-class Route:
+class WebhookRoute:
     """One address for events. The secret does not show itself."""
 
     name: str
@@ -42,8 +42,8 @@ class Route:
 class WebhookSettings:
     host: str
     port: int
-    routes: Mapping[str, Route]
-    reach: Reach
+    routes: Mapping[str, WebhookRoute]
+    reach: NetworkReach
 
 
 class _Platform(Struct, forbid_unknown_fields=True):
@@ -54,6 +54,9 @@ class _Platform(Struct, forbid_unknown_fields=True):
     hosts: list[str] | str = ""
     trusted_proxies: list[str] | str = ""
     tls: dict[str, object] = {}
+
+
+KEYS = _Platform.__struct_fields__
 
 
 class _Route(Struct, forbid_unknown_fields=True):
@@ -110,11 +113,11 @@ def secret_name(route: str) -> str:
     return f"WEBHOOK_{re.sub('[^A-Z0-9]', '_', route.upper())}_SECRET"
 
 
-def _route(name: str, raw: object, secrets: Mapping[str, str]) -> Route:
+def _route(name: str, raw: object, secrets: Mapping[str, str]) -> WebhookRoute:
     key = f"{HERE}.routes.{name}"
     if not ROUTE_NAME.fullmatch(name):
         fix = "Use up to 64 small letters, digits, - and _"
-        raise Misconfigured(key, "is no name for a route", fix)
+        raise Misconfigured(key, "is not a valid name for a route", fix)
     if not isinstance(raw, Mapping):
         raise Misconfigured(key, "is not a section of keys and values", _FIXES["routes"])
     section = _converted(raw, _Route, key)
@@ -125,7 +128,7 @@ def _route(name: str, raw: object, secrets: Mapping[str, str]) -> Route:
     generated = f"Run: openssl rand -hex 32 | hermes config set {secret_name(name)} -"
     demand_strong(f"{key}.secret", secret, generated)
     _check_prompt(f"{key}.prompt", section.prompt)
-    return Route(
+    return WebhookRoute(
         name=name,
         secret=secret,
         signature=section.signature,
@@ -151,7 +154,7 @@ def _target(route: str, written: str) -> Address | Literal["home"]:
     found = TARGET.fullmatch(written)
     if found is None:
         key = f"{HERE}.routes.{route}.deliver"
-        raise Misconfigured(key, f"“{written[:40]}” is no address", _FIXES["deliver"])
+        raise Misconfigured(key, f"“{written[:40]}” is not an address", _FIXES["deliver"])
     platform, chat, thread = found.groups(default="")
     return Address(platform=platform, chat=chat, thread=thread)
 
@@ -172,9 +175,9 @@ def _converted(raw: Mapping[str, object], shape: type[S], key: str) -> S:
 
 def _unquoted(problem: str) -> str:
     """Without the value, which may be a secret."""
-    return "is not one of its values" if problem.startswith("Invalid enum") else problem
+    return "is not a valid value" if problem.startswith("Invalid enum") else problem
 
 
 def _meant(name: str, known: Iterable[str]) -> str:
     near = likely(name, known)
-    return f"Did you mean {near[0]}?" if near else f"There are: {', '.join(known)}"
+    return f"Did you mean {near[0]}?" if near else f"Known settings: {', '.join(known)}"

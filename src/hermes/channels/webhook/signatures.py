@@ -15,7 +15,7 @@ from msgspec import Struct
 
 from hermes.channels.webhook.translate import WINDOW_S, Signed
 from hermes.core.errors import StoreFailed
-from hermes.views.files import whole_file
+from hermes.views.files import unwritable, whole_file
 
 REMEMBERED_S = 2 * WINDOW_S  # a timestamp ahead of our clock stays valid that long
 SIGNATURES_MAX = 10_000
@@ -25,7 +25,7 @@ LINE_BYTES_MAX = 400
 log = logging.getLogger("hermes.channels.webhook")
 
 
-class Seen(Struct, frozen=True):
+class SeenDelivery(Struct, frozen=True):
     delivery: str
     at: float
 
@@ -35,7 +35,7 @@ class Signatures:
 
     def __init__(self, file: Path) -> None:
         self._file = file
-        self._seen: OrderedDict[str, Seen] = OrderedDict()
+        self._seen: OrderedDict[str, SeenDelivery] = OrderedDict()
         self._lines = -1  # of the file; it has not been read yet
         self._turn = asyncio.Lock()
 
@@ -51,7 +51,7 @@ class Signatures:
             name = signed.signature.lower()
             seen = self._seen.get(name)
             if seen is None:
-                seen = self._seen[name] = Seen(signed.delivery, now)
+                seen = self._seen[name] = SeenDelivery(signed.delivery, now)
                 try:
                     await asyncio.to_thread(self._write, name, seen)
                 except StoreFailed:
@@ -79,7 +79,7 @@ class Signatures:
         cut = bool(raw) and not raw.endswith(b"\n")
         self._lines = LINES_MAX if cut else len(lines)
 
-    def _write(self, name: str, seen: Seen) -> None:
+    def _write(self, name: str, seen: SeenDelivery) -> None:
         if self._lines >= LINES_MAX:
             whole_file(self._file, "".join(map(_line, self._seen, self._seen.values())).encode())
             self._lines = len(self._seen)
@@ -89,7 +89,7 @@ class Signatures:
             _append(self._file, _line(name, seen).encode())
         except OSError as refused:
             self._lines = LINES_MAX  # half of a line may be there
-            raise StoreFailed(f"{self._file} cannot be written ({refused.strerror})") from refused
+            raise unwritable(self._file, refused) from refused
         self._lines += 1
 
 
@@ -103,15 +103,15 @@ def _append(path: Path, line: bytes) -> None:
         os.close(file)
 
 
-def _line(name: str, seen: Seen) -> str:
+def _line(name: str, seen: SeenDelivery) -> str:
     return f"{seen.at:.3f} {name} {seen.delivery}\n"
 
 
-def _parsed(lines: list[str]) -> Iterator[tuple[str, Seen]]:
+def _parsed(lines: list[str]) -> Iterator[tuple[str, SeenDelivery]]:
     """A line that a crash has cut is passed over: its event was never accepted."""
     for line in lines:
         try:
             at, name, delivery = line.split(" ")
-            yield name, Seen(delivery, float(at))
+            yield name, SeenDelivery(delivery, float(at))
         except ValueError:
             log.info("a line of remembered signatures is broken")

@@ -11,9 +11,10 @@ from collections.abc import Mapping
 import msgspec
 from msgspec import Struct
 
-from hermes.channels.webhook.settings import PLACEHOLDER, Route
+from hermes.channels.webhook.settings import PLACEHOLDER, WebhookRoute
 from hermes.core.ids import MessageId, SessionKey, session_key
 from hermes.core.messages import Address, Inbound, Person, sound
+from hermes.core.people import Role, derived
 from hermes.views.quoting import neutral
 
 WINDOW_S = 300.0
@@ -40,7 +41,7 @@ class Refusal(Struct, frozen=True):
 
 
 def verified(
-    route: Route, headers: Mapping[str, str], body: bytes, *, now: float
+    route: WebhookRoute, headers: Mapping[str, str], body: bytes, *, now: float
 ) -> Signed | Refusal:
     """`headers` by their small names."""
     match route.signature:
@@ -62,23 +63,25 @@ def digest(content: bytes) -> str:
     return "sha256:" + hashlib.sha256(content).hexdigest()
 
 
-def _dated(route: Route, headers: Mapping[str, str], body: bytes, now: float) -> Signed | Refusal:
+def _dated(
+    route: WebhookRoute, headers: Mapping[str, str], body: bytes, now: float
+) -> Signed | Refusal:
     written = headers.get("x-hermes-timestamp", "")
     given = headers.get("x-hermes-signature", "")
     if not TIMESTAMP.fullmatch(written):
         return Refusal(401, "X-Hermes-Timestamp must be the time in whole seconds since 1970")
     content = f"{written}.".encode() + body
     if not _equal(signature(route.secret, content), given):
-        return Refusal(401, "X-Hermes-Signature does not fit the time, the body and the secret")
+        return Refusal(401, "X-Hermes-Signature does not match the time, the body and the secret")
     if abs(now - int(written)) > WINDOW_S:
         return Refusal(401, f"X-Hermes-Timestamp is more than {WINDOW_S:.0f} seconds off")
     delivery = headers.get("x-hermes-delivery", "") or digest(content)
     return _identified(Signed(delivery, given, dated=True))
 
 
-def _undated(route: Route, given: str, delivery: str, body: bytes) -> Signed | Refusal:
+def _undated(route: WebhookRoute, given: str, delivery: str, body: bytes) -> Signed | Refusal:
     if not _equal(signature(route.secret, body), given):
-        return Refusal(401, "the signature does not fit the body and the secret")
+        return Refusal(401, "the signature does not match the body and the secret")
     return _identified(Signed(delivery, given))
 
 
@@ -106,10 +109,10 @@ def prompt_text(template: str, body: bytes) -> str:
 
 
 def inbound_of(
-    route: Route, signed: Signed, body: bytes, *, address: Address, at: float
+    route: WebhookRoute, signed: Signed, body: bytes, *, address: Address, at: float
 ) -> Inbound:
     """It waits behind what its lane is doing: an event is no reason to interrupt another."""
-    return Inbound(
+    event = Inbound(
         id=MessageId(signed.delivery),
         account=f"webhook:{route.name}",
         session=_lane(route, signed),
@@ -121,9 +124,10 @@ def inbound_of(
         labels=("untrusted",),
         waits=True,
     )
+    return derived(event, ceiling=Role.PAIRED)  # others write events, even signed ones
 
 
-def _lane(route: Route, signed: Signed) -> SessionKey:
+def _lane(route: WebhookRoute, signed: Signed) -> SessionKey:
     own = signed.delivery if route.session == "event" else ""
     return session_key("webhook", "dm", route.name, own)
 

@@ -1,7 +1,7 @@
-"""Python lists as PostgreSQL arrays, in the binary form of the wire.
+"""Encode Python lists as PostgreSQL arrays, in the binary format of the wire protocol.
 
-psycopg can do this for any type, element by element; a group commit is mostly that, so the five
-kinds of array that it needs are packed here, in a tenth of the time.
+psycopg can do this for any type, element by element. A group commit consists mostly of arrays, so
+the five kinds that it needs are packed here, in a tenth of the time.
 """
 
 import struct
@@ -19,11 +19,12 @@ _NULL = _LENGTH.pack(-1)
 _TEXT, _BYTEA, _INT8, _FLOAT8, _BOOL = 25, 17, 20, 701, 16
 
 
-class Texts(bytes):
-    """text[]. Half a character goes as it is: the server refuses it, and the others pass."""
+class TextArray(bytes):
+    """text[]. A lone surrogate is sent as it is: the server refuses that operation, and the others
+    pass."""
 
     @classmethod
-    def of(cls, values: Sequence[str | None]) -> "Texts":
+    def of(cls, values: Sequence[str | None]) -> "TextArray":
         encoded = [None if v is None else v.encode("utf-8", "surrogatepass") for v in values]
         return cls(_packed(_TEXT, encoded))
 
@@ -36,11 +37,11 @@ class Blobs(bytes):
         return cls(_packed(_BYTEA, values))
 
 
-class Numbers(bytes):
+class NumberArray(bytes):
     """bigint[]"""
 
     @classmethod
-    def of(cls, values: Sequence[int | None]) -> "Numbers":
+    def of(cls, values: Sequence[int | None]) -> "NumberArray":
         return cls(_fixed(_INT8, "q", 8, values))
 
 
@@ -61,7 +62,7 @@ class Flags(bytes):
 
 
 class _Ready(Dumper):
-    """The value is in its wire form already."""
+    """A value that is already in its wire format."""
 
     format = Format.BINARY
 
@@ -90,15 +91,16 @@ class _FlagsDumper(_Ready):
 
 
 def register(adapters: AdaptersMap) -> None:
-    adapters.register_dumper(Texts, _TextsDumper)
+    adapters.register_dumper(TextArray, _TextsDumper)
     adapters.register_dumper(Blobs, _BlobsDumper)
-    adapters.register_dumper(Numbers, _NumbersDumper)
+    adapters.register_dumper(NumberArray, _NumbersDumper)
     adapters.register_dumper(Times, _TimesDumper)
     adapters.register_dumper(Flags, _FlagsDumper)
 
 
 def _head(oid: int, count: int, *, nulls: bool) -> bytes:
-    """One dimension, counted from 1; an empty array has none."""
+    """Return the header of a one-dimensional array, counted from 1; an empty array has no
+    dimension."""
     return _HEAD.pack(1, nulls, oid, count, 1) if count else _HEAD.pack(0, 0, oid, 0, 0)[:12]
 
 

@@ -1,4 +1,4 @@
-"""The audit log: the chain that all processes share for what is done by hand, and all of them read.
+"""The audit log: the chain that all processes share for manual actions, and reading all chains.
 
 The group commits of each process have a chain of their own (`chain`).
 """
@@ -8,34 +8,42 @@ from dataclasses import dataclass
 from itertools import groupby
 from typing import TypeVar
 
-from hermes.core.audit import Entry, Head, Sealed
+from hermes.core.audit import AuditEntry, AuditHead, Sealed
 from hermes.core.ids import SessionKey
 from hermes.stores import seals, trusted
-from hermes.stores.postgres.connections import Connection, Dialer, Lane, Readers, Row, apart
+from hermes.stores.postgres.connections import (
+    Connection,
+    Dialer,
+    PooledConnection,
+    Readers,
+    Row,
+    apart,
+)
 from hermes.stores.postgres.statements import QUERY
 
 MAIN = "main"
 LOCK = 0x6865726D65736C67  # of an advisory lock: who holds it writes to the shared chain
 FAULTS_MAX = 100
 PRUNED_MAX = 20_000
-CUTS_MAX = 200  # chains that have nothing left; later nobody asks for them
+CUTS_MAX = 200  # chains without rows that a checkpoint remembers
 ROWS_AT_ONCE = 1_000
 
 T = TypeVar("T")
-Work = Callable[[Connection], Awaitable[tuple[T, Sequence[Entry]]]]
+Work = Callable[[Connection], Awaitable[tuple[T, Sequence[AuditEntry]]]]
 
 
 @dataclass
-class Ledger:
-    """Does something together with its entries in the shared chain."""
+class AuditLedger:
+    """Do something in one transaction with its entries in the shared chain."""
 
-    control: Lane
+    control: PooledConnection
     key: bytes
 
     async def do(self, work: Work[T]) -> T:
-        """`work` returns what came of it, and its entries: without any it has changed nothing.
+        """Run `work`, which returns its result and its entries; without entries it has changed
+        nothing.
 
-        When the connection is lost at the commit, the last entry says whether it was made.
+        When the connection is lost at the commit, the last entry tells whether the commit happened.
         """
         tried: list[tuple[T, Sealed]] = []
 
@@ -54,7 +62,9 @@ class Ledger:
 
         return await self.control.run(attempt)
 
-    async def _write(self, connection: Connection, after: Row, entries: Sequence[Entry]) -> Sealed:
+    async def _write(
+        self, connection: Connection, after: Row, entries: Sequence[AuditEntry]
+    ) -> Sealed:
         rows = list(seals.sealed(self.key, MAIN, (after[0], after[1]), entries))
         async with connection.cursor() as adding:
             await adding.executemany(QUERY["audit_add"], [_values(row) for row in rows])
@@ -62,13 +72,13 @@ class Ledger:
 
 
 class PostgresAudit:
-    def __init__(self, dialer: Dialer, readers: Readers, ledger: Ledger) -> None:
+    def __init__(self, dialer: Dialer, readers: Readers, ledger: AuditLedger) -> None:
         self._dialer = dialer
         self._readers = readers
         self._ledger = ledger
 
-    async def write(self, entries: Sequence[Entry]) -> None:
-        async def work(_: Connection) -> tuple[None, Sequence[Entry]]:
+    async def write(self, entries: Sequence[AuditEntry]) -> None:
+        async def work(_: Connection) -> tuple[None, Sequence[AuditEntry]]:
             return None, entries
 
         await self._ledger.do(work)
@@ -81,8 +91,8 @@ class PostgresAudit:
         found = await self._readers.fetch(QUERY["audit_entries"], **values)
         return [_sealed(*row) for row in reversed(found)]
 
-    async def check(self, heads: Mapping[str, Head]) -> Sequence[str]:
-        check, faults = seals.Check(self._ledger.key, heads), list[str]()
+    async def check(self, heads: Mapping[str, AuditHead]) -> Sequence[str]:
+        check, faults = seals.SealCheck(self._ledger.key, heads), list[str]()
         async with (
             apart(self._dialer) as connection,
             connection.transaction(),
@@ -94,12 +104,12 @@ class PostgresAudit:
                     faults += check.see(_sealed(*row))
         return [*faults, *check.end()][:FAULTS_MAX]
 
-    async def heads(self) -> Mapping[str, Head]:
+    async def heads(self) -> Mapping[str, AuditHead]:
         found = await self._readers.fetch(QUERY["audit_heads"])
-        return {chain: Head(seq, seal.hex()) for chain, seq, seal in found}
+        return {chain: AuditHead(seq, seal.hex()) for chain, seq, seal in found}
 
     async def prune(self, before: float, at: float) -> int:
-        async def work(connection: Connection) -> tuple[int, Sequence[Entry]]:
+        async def work(connection: Connection) -> tuple[int, Sequence[AuditEntry]]:
             values = {"before": before, "limit": PRUNED_MAX}
             cursor = await connection.execute(QUERY["audit_old"], values, binary=True)
             old = await cursor.fetchall()
@@ -120,14 +130,14 @@ class PostgresAudit:
         return await self._ledger.do(work)
 
 
-async def _cuts(connection: Connection) -> dict[str, seals.Cut]:
-    """What the last checkpoint says. Of chains that have nothing left the latest are kept: their
-    process may be there still."""
+async def _cuts(connection: Connection) -> dict[str, seals.SealCut]:
+    """Return the cuts of the last checkpoint. Of chains without rows the latest are kept, because
+    their process may still be running."""
     cursor = await connection.execute(QUERY["audit_checkpoint"], binary=True)
     found = await cursor.fetchone()
     if found is None:
         return {}
-    cuts = seals.cuts_of(Entry(*found))
+    cuts = seals.cuts_of(AuditEntry(*found))
     cursor = await connection.execute(QUERY["audit_heads"], binary=True)
     alive = {str(chain) for chain, *_ in await cursor.fetchall()}
     empty = [chain for chain in cuts if chain not in alive]
@@ -147,4 +157,4 @@ def _values(row: Sealed) -> dict[str, object]:
 
 
 def _sealed(chain: str, seq: int, kind: str, at: float, body: bytes, seal: bytes) -> Sealed:
-    return Sealed(chain, seq, Entry(kind, at, body), seal)
+    return Sealed(chain, seq, AuditEntry(kind, at, body), seal)

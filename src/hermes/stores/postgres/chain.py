@@ -1,22 +1,22 @@
-"""The chain of the audit log that the group commits of this process write.
+"""The audit chain that the group commits of this process write.
 
-It has one of its own, so that no node waits for another. Nothing here talks to the server.
+Each process has its own chain, so that no node waits for another. Nothing here talks to the server.
 """
 
 import secrets
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from hermes.core.audit import Entry, Sealed
+from hermes.core.audit import AuditEntry, Sealed
 from hermes.stores import seals
-from hermes.stores.postgres.arrays import Blobs, Numbers, Texts, Times
+from hermes.stores.postgres.arrays import Blobs, NumberArray, TextArray, Times
 
 NAME_BYTES = 6
 
 
 @dataclass(frozen=True)
 class Log:
-    """What a batch adds, each row with the number of its append."""
+    """The audit rows of a batch, each with the number of its append."""
 
     rows: Sequence[tuple[int, Sealed]]
     many: bool  # appends in the batch
@@ -25,9 +25,9 @@ class Log:
         if not self.rows:
             return {}
         return {
-            "a_n": Numbers.of([n for n, _ in self.rows]),
-            "a_seq": Numbers.of([row.seq for _, row in self.rows]),
-            "a_kind": Texts.of([row.entry.kind for _, row in self.rows]),
+            "a_n": NumberArray.of([n for n, _ in self.rows]),
+            "a_seq": NumberArray.of([row.seq for _, row in self.rows]),
+            "a_kind": TextArray.of([row.entry.kind for _, row in self.rows]),
             "a_at": Times.of([row.entry.at for _, row in self.rows]),
             "a_body": Blobs.of([row.entry.body for _, row in self.rows]),
             "a_seal": Blobs.of([row.seal for _, row in self.rows]),
@@ -36,26 +36,26 @@ class Log:
         }
 
 
-class Chain:
-    """Where it ends is known here: nobody else writes to it."""
+class PostgresChain:
+    """The end of this process's chain. Only this process writes to it."""
 
     def __init__(self, key: bytes) -> None:
         self._key = key
         self.begin_again()
 
     def begin_again(self) -> None:
-        """Under another name, as a process does that starts."""
+        """Begin a new chain under a new name, as a starting process does."""
         self._name = secrets.token_hex(NAME_BYTES)
         self._last = (0, seals.START)
 
-    def sealed(self, entries: Sequence[Sequence[Entry]]) -> Log:
-        """The entries of each append of a batch, as they would stand if all of it is written."""
+    def sealed(self, entries: Sequence[Sequence[AuditEntry]]) -> Log:
+        """Seal the entries of each append of a batch, assuming that all of them are written."""
         numbers = [n for n, each in enumerate(entries, start=1) for _ in each]
         flat = [entry for each in entries for entry in each]
         made = seals.sealed(self._key, self._name, self._last, flat)
         return Log(list(zip(numbers, made, strict=True)), len(entries) > 1)
 
     def grown(self, log: Log) -> None:
-        """They are written."""
+        """Advance the end of the chain: these rows were written."""
         _, last = log.rows[-1]
         self._last = (last.seq, last.seal)

@@ -1,4 +1,4 @@
-"""Connections that come back. A lost one is dialled again where the question may be repeated."""
+"""Connections that reconnect. A lost one is dialled again where the query may be repeated."""
 
 import asyncio
 import contextlib
@@ -10,7 +10,7 @@ import psycopg
 from psycopg import AsyncConnection
 from psycopg.types.numeric import Int8BinaryDumper, Int8Dumper
 
-from hermes.core.errors import StoreBusy
+from hermes.core.errors import StoreBusy, StoreClosed
 from hermes.stores.postgres import arrays
 from hermes.stores.postgres.failures import explained
 
@@ -23,6 +23,7 @@ CONNECT_TIMEOUT_S = 10
 SHARDS = 1_024  # so many that two processes hardly ever share one
 RETRY_S = 5.0  # a server that restarts is back within that
 PAUSE_S = 0.2
+CLOSE_S = 5.0
 READERS_MAX = 3
 
 _COMMON = (
@@ -43,20 +44,24 @@ _WRITE = (
 )
 
 
-@dataclass(frozen=True, kw_only=True)
+@dataclass(kw_only=True)
 class Dialer:
-    """How this process connects. All its connections carry the token: by it others see it live."""
+    """Dial the server. All connections of this process carry its token, by which others see that it
+    is alive. Once `closed` is set, nothing connects or queries any more."""
 
     url: str
     token: str
+    closed: bool = False
 
     @property
     def shard(self) -> int:
-        """Where this process counts (see `tally`)."""
+        """Return the shard in which this process counts (see `tally`)."""
         return int(self.token, 16) % SHARDS
 
     async def dial(self, *settings: str) -> Connection:
-        """Raises psycopg.Error."""
+        """Open a connection. Raise psycopg.Error or StoreClosed."""
+        if self.closed:
+            raise StoreClosed
         connection = await AsyncConnection.connect(
             self.url,
             autocommit=True,
@@ -78,19 +83,19 @@ class Dialer:
             on_failure.pop_all()
         return connection
 
-    def reading(self) -> "Lane":
-        return Lane(self, (_READ,))
+    def reading(self) -> "PooledConnection":
+        return PooledConnection(self, (_READ,))
 
-    def searching(self) -> "Lane":
-        return Lane(self, (_SEARCH,))
+    def searching(self) -> "PooledConnection":
+        return PooledConnection(self, (_SEARCH,))
 
-    def writing(self) -> "Lane":
-        return Lane(self, (_WRITE,))
+    def writing(self) -> "PooledConnection":
+        return PooledConnection(self, (_WRITE,))
 
 
 @dataclass
-class Lane:
-    """One connection, used by one caller at a time, dialled when it is first needed."""
+class PooledConnection:
+    """One connection, used by one caller at a time and dialled at its first use."""
 
     dialer: Dialer
     settings: tuple[str, ...] = ()
@@ -98,13 +103,16 @@ class Lane:
     connection: Connection | None = None
 
     async def live(self) -> Connection:
-        """The connection, dialled anew if it was lost. Raises psycopg.Error."""
+        """Return the connection, redialled if it was lost. Raise psycopg.Error or StoreClosed."""
+        if self.dialer.closed:
+            raise StoreClosed
         if self.connection is None or self.connection.closed:
             self.connection = await self.dialer.dial(*self.settings)
         return self.connection
 
     async def run(self, work: Callable[[Connection], Awaitable[T]]) -> T:
-        """For what may be repeated: a read, or a write that is the same when done twice."""
+        """Run idempotent work (a read, or a repeatable write), and again if the connection was
+        lost."""
         async with self.lock:
             deadline = asyncio.get_running_loop().time() + RETRY_S
             while True:
@@ -123,22 +131,29 @@ class Lane:
         return await self.run(ask)
 
     def lost(self, error: psycopg.Error) -> bool:
-        """Was the connection cut, rather than the question wrong? A doubtful one is given up."""
+        """Return True if the connection was cut rather than the query wrong. A doubtful connection
+        is closed."""
         if error.sqlstate is None and self.connection is not None:
             self.connection.pgconn.finish()
         alive = self.connection is not None and not self.connection.closed
         return not alive and isinstance(explained(error), StoreBusy)
 
     async def close(self) -> None:
+        """Close after the running work, within a limit; waiting callers are refused."""
+        with contextlib.suppress(TimeoutError):
+            async with asyncio.timeout(CLOSE_S):
+                await self.lock.acquire()
         if self.connection is not None:
             await self.connection.close()
+        if self.lock.locked():
+            self.lock.release()
 
 
 class Readers:
-    """A few lanes for reads, beside the writer."""
+    """A few connections for reads, beside the writer's."""
 
     def __init__(self, dialer: Dialer) -> None:
-        self._idle = asyncio.LifoQueue[Lane]()
+        self._idle = asyncio.LifoQueue[PooledConnection]()
         self._lanes = [dialer.reading() for _ in range(READERS_MAX)]
         for lane in self._lanes:
             self._idle.put_nowait(lane)
@@ -157,7 +172,7 @@ class Readers:
 
 @contextlib.asynccontextmanager
 async def apart(dialer: Dialer) -> AsyncIterator[Connection]:
-    """A connection of its own, without a time limit, for long work."""
+    """Yield a separate connection without a time limit, for long work."""
     try:
         connection = await dialer.dial()
         try:

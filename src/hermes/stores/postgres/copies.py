@@ -1,8 +1,8 @@
-"""A copy of the database in one file, and back.
+"""Back up the database into one file, and restore it.
 
-It is no dump of PostgreSQL's: gzip'd JSON lines with what cannot be derived (journal, inbox,
-outbox, epochs, texts, what deleted sessions cost, who may come in, the audit log), so that a store
-of any kind can read it. The rest is rebuilt from the journal.
+The format is gzip'd JSON lines, not pg_dump's, with everything that cannot be derived (journal,
+inbox, outbox, cursors, epochs, texts, what deleted sessions cost, people and grants, the audit
+log), so that a store of any kind can read it. The rest is rebuilt from the journal.
 """
 
 import asyncio
@@ -21,17 +21,18 @@ from hermes.stores.postgres.connections import Connection, Dialer, apart
 from hermes.stores.postgres.migrations import migrate
 from hermes.stores.postgres.rebuild import rebuild_all
 from hermes.stores.postgres.statements import UPKEEP
+from hermes.views.files import unwritable
 
 FORMAT = "hermes-copy.1"
 ROWS_AT_ONCE = 1_000
 TABLES = (
-    *("sessions", "journal", "inbox", "outbox", "texts", "usage"),
+    *("sessions", "journal", "inbox", "outbox", "cursors", "texts", "usage"),
     *("standing", "people", "invites", "requests", "grants", "audit"),
 )
 
 
-class Chunk(msgspec.Struct, frozen=True):
-    """Some rows of one table. Bytes are JSON text in all of them, and are kept as text."""
+class CopyChunk(msgspec.Struct, frozen=True):
+    """Some rows of one table. Bytes are JSON text in all of them, and are stored as text."""
 
     table: str
     columns: tuple[str, ...]
@@ -43,7 +44,7 @@ class Header(msgspec.Struct, frozen=True):
 
 
 async def copy_to(dialer: Dialer, target: Path) -> None:
-    """It stands under its name only when it is whole."""
+    """Write a copy. The file gets its name only when it is complete."""
     half = target.with_name(f".{target.name}.half")
     half.unlink(missing_ok=True)
     try:
@@ -56,13 +57,13 @@ async def copy_to(dialer: Dialer, target: Path) -> None:
                     await _copy_table(connection, table, file)
         half.replace(target)
     except OSError as error:
-        raise StoreFailed(f"{target}: {error.strerror}") from error
+        raise unwritable(target, error) from error
     finally:
         half.unlink(missing_ok=True)
 
 
 async def restore(url: str, source: Path) -> None:
-    """Into an empty database; a database with sessions in it is left alone."""
+    """Restore a copy into an empty database. Raise for a database that has sessions."""
     dialer = Dialer(url=url, token=uuid.uuid4().hex)
     await migrate(dialer)
     async with apart(dialer) as connection, connection.transaction():
@@ -79,34 +80,36 @@ async def _copy_table(connection: Connection, table: str, file: gzip.GzipFile) -
         await cursor.execute(UPKEEP[f"copy_{table}"])
         columns = tuple(column.name for column in cursor.description or ())
         while rows := await cursor.fetchmany(ROWS_AT_ONCE):
-            chunk = Chunk(table, columns, tuple(_as_text(row) for row in rows))
+            chunk = CopyChunk(table, columns, tuple(_as_text(row) for row in rows))
             await asyncio.to_thread(file.write, msgspec.json.encode(chunk) + b"\n")
 
 
-async def _load(connection: Connection, chunk: Chunk) -> None:
+async def _load(connection: Connection, chunk: CopyChunk) -> None:
     if chunk.table not in TABLES:
         raise StoreCorrupt(f"the copy holds rows of an unknown table {chunk.table}")
     rows = [dict(zip(chunk.columns, row, strict=True)) for row in chunk.rows]
     if chunk.table == "outbox":
-        rows = [{**row, "chat": _chat(row["reply"])} for row in rows]
+        rows = [{**row, **_derived(row["reply"])} for row in rows]
     async with connection.cursor() as cursor:
         await cursor.executemany(UPKEEP[f"load_{chunk.table}"], rows)
 
 
-def _chat(reply: str) -> str:
-    return sound(decode_reply(reply.encode()).address.chat)
+def _derived(body: str) -> dict[str, str | bool]:
+    """Return the outbox columns that repeat what the reply itself says."""
+    reply = decode_reply(body.encode())
+    return {"chat": sound(reply.address.chat), "ordered": reply.kind != "removal"}
 
 
-def _chunks(source: Path) -> Iterator[Chunk]:
-    """One table's rows at a time; a copy that was cut is an error, not a shorter history."""
+def _chunks(source: Path) -> Iterator[CopyChunk]:
+    """Yield one table's rows at a time. A truncated copy is an error, not a shorter history."""
     try:
         with gzip.open(source, "rb") as file:
             lines: Iterable[bytes] = file
             for number, line in enumerate(lines):
                 if number:
-                    yield msgspec.json.decode(line, type=Chunk)
+                    yield msgspec.json.decode(line, type=CopyChunk)
                 elif msgspec.json.decode(line, type=Header).format != FORMAT:
-                    raise StoreCorrupt(f"{source} is no copy that this Hermes can read")
+                    raise StoreCorrupt(f"{source} is not a copy that this Hermes can read")
     except (EOFError, gzip.BadGzipFile, msgspec.MsgspecError) as broken:
         raise StoreCorrupt(f"{source} is damaged: {broken}") from broken
     except OSError as error:

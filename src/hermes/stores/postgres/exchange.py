@@ -1,4 +1,4 @@
-"""One batch as statements, and the server's rows as answers to those who wait."""
+"""Turn one batch into SQL statements, and the server's rows into results for the callers."""
 
 import asyncio
 from collections.abc import Collection, Mapping, Sequence
@@ -9,19 +9,19 @@ from hermes.core.ids import SessionKey
 from hermes.core.projection import Commit
 from hermes.core.store import Accepted
 from hermes.stores.postgres import operations as ops
-from hermes.stores.postgres.arrays import Texts
+from hermes.stores.postgres import outgoing
+from hermes.stores.postgres.arrays import TextArray
 from hermes.stores.postgres.connections import Dialer
 from hermes.stores.postgres.operations import (
     Accept,
     Append,
     Arrays,
-    Noted,
     Operation,
-    Rest,
-    Sending,
+    RestOperation,
 )
+from hermes.stores.postgres.outgoing import Noted, Sending
 
-AnyOperation = Append | Rest | Accept | Sending | Noted
+AnyOperation = Append | RestOperation | Accept | Sending | Noted
 Rows = Sequence[tuple[Any, ...]]
 
 K = TypeVar("K", bound=Operation)
@@ -29,23 +29,23 @@ V = TypeVar("V")
 
 
 class Sorted:
-    """A batch by kinds, each in the order of its lanes."""
+    """A batch split by kind of operation, each in lane order."""
 
     def __init__(self, batch: Sequence[AnyOperation]) -> None:
         ordered = sorted(batch, key=lambda op: op.lane)
         self.appends = [op for op in ordered if isinstance(op, Append)]
-        self.rests = [op for op in ordered if isinstance(op, Rest)]
+        self.rests = [op for op in ordered if isinstance(op, RestOperation)]
         self.accepts = [op for op in batch if isinstance(op, Accept)]
         self.sendings = [op for op in ordered if isinstance(op, Sending)]
         self.noted = [op for op in ordered if isinstance(op, Noted)]
 
     def answered(self) -> bool:
-        """Is there something that a person at a chat may wait for?"""
+        """Return True if the batch has something that a person in a chat may be waiting for."""
         commits = (op.commit for op in self.appends)
         return any(commit.replies or commit.rests or _ended(commit) for commit in commits)
 
     def platforms(self) -> Collection[str]:
-        """Where replies of this batch go."""
+        """Return the platforms that the replies of this batch go to."""
         replies = (reply for op in self.appends for reply in op.commit.replies)
         return {reply.address.platform for reply in replies}
 
@@ -53,11 +53,12 @@ class Sorted:
 def plan(
     batch: Sorted, *, now: float, dialer: Dialer, beyond: Sequence[str], log: Arrays
 ) -> Sequence[tuple[str, Arrays]]:
-    """The statements of one transaction, by name, in the order in which they must run. `beyond`
-    are the platforms whose replies others must send; `log` is what the audit log gets.
+    """Return the statements of one transaction, by name, in execution order. `beyond` are the
+    platforms whose replies other processes send; `log` holds the audit rows.
 
-    Rows are locked in one order everywhere: sessions by key, then the inbox, then the outbox.
-    A batch of appends or rests alone locks by its own statement, which keeps to its arrays' order.
+    Rows are locked in one order everywhere: sessions by key, then the inbox, then the outbox. A
+    batch of only appends or only rests locks by its own statement, which follows the order of its
+    arrays.
     """
     appends, rests, accepts = batch.appends, batch.rests, batch.accepts
     keys = sorted({op.inbound.session for op in accepts})
@@ -68,9 +69,9 @@ def plan(
     if accepts:
         steps.append(("open", received))
     if accepts or (appends and rests):
-        steps.append(("lock", {"keys": Texts.of(locks)}))
+        steps.append(("lock", {"keys": TextArray.of(locks)}))
     if len(sent) > 1:
-        steps.append(("lock_outbox", {"ids": Texts.of(sent)}))
+        steps.append(("lock_outbox", {"ids": TextArray.of(sent)}))
     if appends:
         steps.append(("append", {**ops.appends(appends, dialer.shard), **log}))
     if rests:
@@ -78,18 +79,18 @@ def plan(
     if accepts:
         steps += [("accept", received), ("seen", received)]
     if batch.sendings:
-        steps.append(("sending", ops.sendings(batch.sendings, now)))
+        steps.append(("sending", outgoing.sendings(batch.sendings, now)))
     if batch.noted:
-        steps.append(("noted", ops.noted(batch.noted)))
+        steps.append(("noted", outgoing.noted(batch.noted)))
     answered = batch.answered()
     if accepts or beyond or answered:
-        told = {"keys": Texts.of(keys), "platforms": Texts.of(beyond), "answered": answered}
+        told = {"keys": TextArray.of(keys), "platforms": TextArray.of(beyond), "answered": answered}
         steps.append(("tell", {**told, "token": dialer.token}))
     return steps
 
 
 def answer(batch: Sorted, rows: Mapping[str, Rows]) -> Sequence[Append]:
-    """Tell everybody what became of theirs; returns the appends that wrote nothing."""
+    """Give each caller its result. Return the appends that wrote nothing."""
     heads = _numbered(batch.appends, rows["append"])
     rested = _numbered(batch.rests, rows["rest"])
     fresh = _numbered(batch.accepts, rows["accept"])
@@ -112,8 +113,8 @@ def answer(batch: Sorted, rows: Mapping[str, Rows]) -> Sequence[Append]:
 
 
 def answer_refused(appends: Sequence[Append], held: Rows) -> None:
-    """`held` are those whose fence holds: they are ours, but were made from an older state, or
-    decided by an older register.
+    """Fail the appends that were refused. `held` are those whose fence still holds: they were built
+    on an older state, or decided by an older trust register.
 
     After a lost connection an older state means that the first attempt was committed after all.
     """
@@ -122,7 +123,7 @@ def answer_refused(appends: Sequence[Append], held: Rows) -> None:
         key = append.commit.key
         if append not in heads:
             fail(append.done, Fenced(f"{key} belongs to another process now"))
-        elif append.commit.standing is not None and heads[append][1]:
+        elif append.commit.trust_version is not None and heads[append][1]:
             fail(append.done, Outdated(f"{key}: who may do what has changed meanwhile"))
         elif append.again:
             tell(append.done, heads[append][0])
@@ -145,5 +146,5 @@ def _ended(commit: Commit) -> bool:
 
 
 def _numbered(operations: Sequence[K], rows: Rows) -> dict[K, tuple[Any, ...]]:
-    """Rows begin with the number of their operation, counted from one."""
+    """Map rows to their operations. Each row begins with the operation's number, counted from 1."""
     return {operations[number - 1]: tuple(rest) for number, *rest in rows}

@@ -1,4 +1,4 @@
-"""PostgreSQL's errors in our words: what happened, and what a person can do about it."""
+"""Translate PostgreSQL's errors: what happened, and what a person can do about it."""
 
 import psycopg
 from psycopg import errors as pg
@@ -20,14 +20,14 @@ Collided = (
 
 
 def explained(error: psycopg.Error) -> StoreFailed:
-    """The error to raise instead."""
+    """Return the StoreFailed to raise instead of the driver's error."""
     said = " ".join(str(error).split()) or type(error).__name__
     match error:
         case pg.DiskFull():
             return StoreFull(f"PostgreSQL has no space left ({said}). Free some; nothing was lost.")
         case pg.ReadOnlySqlTransaction():
             return StoreReadOnly(
-                "PostgreSQL takes no writes here: it is a standby or set read-only. "
+                "PostgreSQL does not accept writes: it is a standby or read-only. "
                 "Point store.url at the primary server."
             )
         case pg.DataCorrupted() | pg.IndexCorrupted():
@@ -39,6 +39,6 @@ def explained(error: psycopg.Error) -> StoreFailed:
         case pg.InsufficientPrivilege():
             return StoreFailed(f"PostgreSQL: {said}. Grant it to the user of store.url.")
         case psycopg.OperationalError() | psycopg.InterfaceError():
-            return StoreBusy(f"PostgreSQL cannot be asked right now ({said}). Worth another try.")
+            return StoreBusy(f"PostgreSQL is not available right now ({said}). Try again.")
         case _:
             return StoreFailed(f"PostgreSQL: {said}")

@@ -1,7 +1,7 @@
-"""Words for the search, added to the transcript's rows after the commit that wrote them.
+"""The full-text index: words are added to transcript rows after the commit that wrote them.
 
-A row that is not read yet stands in `unread`; whoever beats or searches reads some. A process that
-dies in between leaves the row there for the next one.
+A row that is not indexed yet is listed in `unread`; every heartbeat and every search indexes some.
+If a process dies in between, the row stays listed for the next one.
 """
 
 import time
@@ -12,7 +12,7 @@ from psycopg import errors as pg
 from hermes.core.codec import decode_line
 from hermes.core.ids import SessionKey
 from hermes.core.store import Found
-from hermes.stores.hits import Wanted, hit_of
+from hermes.stores.hits import SearchRequest, hit_of
 from hermes.stores.postgres.connections import Connection, Dialer, Row
 from hermes.stores.postgres.statements import QUERY
 from hermes.stores.words import Lens, Term, place_words, scope_word, words_of
@@ -29,11 +29,12 @@ class Index:
         self._searches = dialer.searching()
 
     async def read_some(self) -> int:
-        """Returns how many rows there were; fewer than a full portion means: that was all."""
+        """Index some rows. Return how many there were; fewer than a full portion means that none is
+        left."""
         return await self._lane.run(_read)
 
     async def read_all(self) -> bool:
-        """Everything that was ever said, unless that is a great deal."""
+        """Index all rows, unless there are very many. Return True if none is left."""
         deadline = time.monotonic() + READING_MAX_S
         while await self._searches.fetch(QUERY["is_unread"]) == [(True,)]:
             if await self.read_some() < ROWS_AT_ONCE:
@@ -42,8 +43,9 @@ class Index:
                 return False
         return True
 
-    async def search(self, wanted: Wanted) -> Found:
-        """Ranked by how much of a row is about the words; among equals the latest first."""
+    async def search(self, wanted: SearchRequest) -> Found:
+        """Return hits ranked by how much of a row is about the words; among equals the latest
+        first."""
         read, values = await self.read_all(), _values(wanted)
 
         async def ask(connection: Connection) -> list[Row] | None:
@@ -82,7 +84,7 @@ async def _read(connection: Connection) -> int:
 
 
 def _vector(key: SessionKey, text: str) -> str:
-    """A tsvector as text. Words have letters and digits only."""
+    """Return a tsvector as text. Words contain letters and digits only."""
     places: dict[str, list[str]] = {}
     for position, word in enumerate(words_of(text), start=1):
         places.setdefault(word, []).append(str(position))
@@ -90,11 +92,11 @@ def _vector(key: SessionKey, text: str) -> str:
     return " ".join((*place_words(key), *words))
 
 
-def _query(wanted: Wanted) -> str:
+def _query(wanted: SearchRequest) -> str:
     return " & ".join(_parts(wanted))
 
 
-def _parts(wanted: Wanted) -> Iterator[str]:
+def _parts(wanted: SearchRequest) -> Iterator[str]:
     if word := scope_word(wanted.scope):
         yield f"'{word}'"
     for term in wanted.question.wanted:
@@ -108,7 +110,7 @@ def _phrase(term: Term) -> str:
     return f"({words}{':*' if term.begins else ''})"
 
 
-def _values(wanted: Wanted) -> dict[str, object]:
+def _values(wanted: SearchRequest) -> dict[str, object]:
     ranges = wanted.ranges()
     return {
         "query": _query(wanted),

@@ -1,4 +1,4 @@
-"""Listings and search over all sessions. All of it can be rebuilt from the journal."""
+"""Listings and search over all sessions. All tables here can be rebuilt from the journal."""
 
 from collections import Counter
 from collections.abc import Sequence
@@ -20,7 +20,7 @@ from hermes.core.store import (
     Spending,
     UsageSum,
 )
-from hermes.stores.hits import Wanted
+from hermes.stores.hits import SearchRequest
 from hermes.stores.listing import (
     chat_row,
     conversation_row,
@@ -31,12 +31,12 @@ from hermes.stores.listing import (
     turn_row,
     usage_sum,
 )
-from hermes.stores.postgres.connections import Connection, Dialer, Lane, Readers
+from hermes.stores.postgres.connections import Connection, Dialer, PooledConnection, Readers
 from hermes.stores.postgres.index import Index
 from hermes.stores.postgres.nodes import PostgresNodes
 from hermes.stores.postgres.rebuild import rebuild_all
 from hermes.stores.postgres.statements import QUERY, UPKEEP
-from hermes.stores.words import asked
+from hermes.stores.words import parse_query
 
 
 class PostgresLibrary:
@@ -44,7 +44,7 @@ class PostgresLibrary:
         self,
         dialer: Dialer,
         readers: Readers,
-        control: Lane,
+        control: PooledConnection,
         nodes: PostgresNodes,
         index: Index,
     ) -> None:
@@ -79,11 +79,15 @@ class PostgresLibrary:
         found = await self._readers.fetch(QUERY["since"], key=key, position=after, limit=limit)
         return [decode_event(event) for (event,) in found]
 
+    async def records(self, key: SessionKey, *, after: int, limit: int) -> Sequence[bytes]:
+        found = await self._readers.fetch(QUERY["since"], key=key, position=after, limit=limit)
+        return [event for (event,) in found]
+
     async def search(
         self, question: str, *, scope: Scope, limit: int, hidden: Sequence[Span] = ()
     ) -> Found:
-        meant = asked(question)
-        wanted = Wanted(question=meant, scope=scope, limit=limit, hidden=tuple(hidden))
+        meant = parse_query(question)
+        wanted = SearchRequest(question=meant, scope=scope, limit=limit, hidden=tuple(hidden))
         return await self._index.search(wanted) if meant.wanted else Found(notes=meant.notes)
 
     async def conversations(
@@ -161,7 +165,7 @@ class PostgresLibrary:
         return [usage_sum(*row) for row in found]
 
     async def delete(self, key: SessionKey) -> bool:
-        """What is being written at this moment is waited for, so that nothing of it is left."""
+        """Delete a session. Wait for a write in progress, so that none of its rows are left."""
         values = {"key": key, "shard": self._dialer.shard}
 
         async def remove(connection: Connection) -> bool:
@@ -171,7 +175,7 @@ class PostgresLibrary:
                     return False
                 gone = await connection.execute(UPKEEP["delete"], values)
                 if not gone.rowcount:
-                    raise Rejected(f"{key} is at work. Stop its turn first, then delete it.")
+                    raise Rejected(f"{key} is running. Stop its turn first, then delete it.")
                 return True
 
         await self._nodes.bury_gone()

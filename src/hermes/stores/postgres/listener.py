@@ -1,6 +1,6 @@
-"""Hears what other processes tell: a session of ours has news, anybody may take one, a reply waits.
+"""Listen for other processes: a session has news, a session is free, a reply waits.
 
-A lost connection is dialled again, and whoever waits looks for what it missed.
+A lost connection is dialled again, and waiting callers then look for what they missed.
 """
 
 import asyncio
@@ -8,19 +8,21 @@ import contextlib
 
 import psycopg
 
+from hermes.core.errors import StoreClosed
 from hermes.core.ids import NodeId
 from hermes.stores.postgres.connections import PAUSE_S, RETRY_S, Dialer
-from hermes.stores.postgres.reach import Reach
+from hermes.stores.postgres.reach import PlatformReach
 
 CHANNEL = "hermes"
 EVERYBODY = "*"
 OUTGOING = ">"  # and a platform: something waits to be sent there
 ANSWERED = "!"  # a chat may wait for this
-GAP_S = 0.05  # whoever is told more often than that looks once
+GAP_S = 0.05  # notifications within this time cause one wake-up
 
 
-class Bell:
-    """Rung when something may be there for us. It stays rung until somebody has waited for it."""
+class PostgresWakeUp:
+    """A wake-up that is set when there may be news for this process. It stays set until a caller
+    has waited for it."""
 
     def __init__(self) -> None:
         self._rung = asyncio.Event()
@@ -35,10 +37,10 @@ class Bell:
         self._rung.clear()
 
 
-class Listener:
-    """`nodes` are those of this process, with their seats."""
+class NotificationListener:
+    """Listen for notifications. `nodes` are those of this process, with their seats."""
 
-    def __init__(self, dialer: Dialer, bell: Bell, reach: Reach) -> None:
+    def __init__(self, dialer: Dialer, bell: PostgresWakeUp, reach: PlatformReach) -> None:
         self.nodes: dict[NodeId, str] = {}
         self._dialer = dialer
         self._bell = bell
@@ -47,6 +49,7 @@ class Listener:
         self._listening = asyncio.Event()
         self._rung_at = float("-inf")
         self._later: asyncio.TimerHandle | None = None
+        self._closed = False
 
     async def start(self) -> None:
         self._run()
@@ -55,10 +58,13 @@ class Listener:
                 await self._listening.wait()
 
     async def wait(self, timeout_s: float) -> None:
+        if self._closed:
+            raise StoreClosed
         self._run()
         await self._bell.wait(timeout_s)
 
     async def close(self) -> None:
+        self._closed = True
         if self._later is not None:
             self._later.cancel()
         if self._task is not None:
@@ -84,7 +90,7 @@ class Listener:
             self._bell.ring()
 
     def _ring_soon(self) -> None:
-        """At once, if it is the first word for a while."""
+        """Wake the waiting callers: at once after a quiet time, else after a short gap."""
         loop = asyncio.get_running_loop()
         if self._later is None:
             self._later = loop.call_at(max(self._rung_at + GAP_S, loop.time()), self._ring)

@@ -1,7 +1,7 @@
-"""Numbered SQL files, in order, all in one transaction, under a lock that ends with the connection.
+"""Run numbered SQL files in order, in one transaction, under a lock that ends with the connection.
 
-Two processes that start together wait for each other, and the second finds the work done. A
-migration that fails leaves the schema as it was: PostgreSQL takes table changes back too.
+Of two processes that start together, the second waits and finds the work done. A migration that
+fails leaves the schema as it was, because PostgreSQL's DDL is transactional.
 """
 
 from importlib import resources
@@ -13,7 +13,7 @@ LOCK = 0x6865726D6573  # "hermes", as the number of an advisory lock
 
 
 async def migrate(dialer: Dialer) -> None:
-    """Raises StoreTooNew when a newer Hermes wrote this database."""
+    """Bring the schema up to date. Raise StoreTooNew when a newer Hermes wrote this database."""
     async with apart(dialer) as connection:
         await _demand_utf8(connection)
         steps = _steps()
@@ -24,15 +24,26 @@ async def migrate(dialer: Dialer) -> None:
         await connection.execute("select pg_advisory_lock(%s)", (LOCK,))
         async with connection.transaction():
             version = await _version(connection)
-            if version > len(steps):
-                raise StoreTooNew(
-                    f"The database was written by a newer Hermes (schema {version}, this one "
-                    f"knows {len(steps)}). Update Hermes, or restore an older backup."
-                )
+            _demand_known(version, len(steps))
             await connection.execute(f"create schema if not exists {SCHEMA}".encode())
             for number, step in list(enumerate(steps, start=1))[version:]:
                 await connection.execute(step.encode())
                 await _set_version(connection, number)
+
+
+async def demand_usable(dialer: Dialer) -> None:
+    """Raise what `migrate` would, without changing anything."""
+    async with apart(dialer) as connection:
+        await _demand_utf8(connection)
+        _demand_known(await _version(connection), len(_steps()))
+
+
+def _demand_known(version: int, known: int) -> None:
+    if version > known:
+        raise StoreTooNew(
+            f"The database was written by a newer Hermes (schema {version}, this one "
+            f"knows {known}). Update Hermes, or restore an older backup."
+        )
 
 
 async def _version(connection: Connection) -> int:

@@ -1,9 +1,9 @@
-"""Which processes are alive, and what only one of them may have.
+"""Track which processes are alive, and the locks that only one of them may hold.
 
-No wall clock takes part. Every connection of a process carries its token, so the server itself
-sees that a killed process is gone, at once. One that is stopped or cut off keeps its connections
-but renews no lease: `beats` stands still, and whoever watches that for the lease time, by a clock
-that never steps, buries it. Being buried is for good: it writes nothing more.
+No wall clock takes part. Every connection of a process carries its token, so the server itself sees
+at once that a killed process is gone. A process that is stopped or cut off keeps its connections
+but renews no lease: its `beats` stand still. Another process that observes this for the lease time,
+by a monotonic clock, declares it dead. That is final: the dead process writes nothing more.
 """
 
 import asyncio
@@ -15,9 +15,9 @@ from hermes.core.errors import Fenced, StoreFailed
 from hermes.core.ids import NodeId
 from hermes.core.messages import sound
 from hermes.core.store import Boot
-from hermes.stores.postgres.connections import Connection, Dialer, Lane, Row
+from hermes.stores.postgres.connections import Connection, Dialer, PooledConnection, Row
 from hermes.stores.postgres.index import Index
-from hermes.stores.postgres.listener import Listener
+from hermes.stores.postgres.listener import NotificationListener
 from hermes.stores.postgres.statements import QUERY
 
 # Rows of the dead that are kept: of chats, of each gateway, of all together.
@@ -27,7 +27,7 @@ BURIED_KEPT = 20_000
 
 
 class Watch:
-    """For how long we have seen each other node silent."""
+    """How long each other node has been silent, as observed by this process."""
 
     def __init__(self, lease_s: float) -> None:
         self._lease_s = lease_s
@@ -35,10 +35,10 @@ class Watch:
         self._looked_at: float | None = None
 
     def look(self, now: float, others: Iterable[Row]) -> dict[NodeId, int]:
-        """The nodes whose lease has run out, and the beat they stopped at.
+        """Return the nodes whose lease has expired, with their last beat.
 
-        If we slept ourselves (a closed lid, a stopped process), they could not be heard: a long
-        gap between two looks counts as half a lease and no more.
+        If this process slept (a closed lid, a stopped process), it could not observe them: a long
+        gap between two calls counts as half a lease at most.
         """
         gap = 0.0 if self._looked_at is None else now - self._looked_at
         gap = min(gap, self._lease_s / 2)
@@ -57,8 +57,8 @@ class PostgresNodes:
     def __init__(
         self,
         dialer: Dialer,
-        control: Lane,
-        listener: Listener,
+        control: PooledConnection,
+        listener: NotificationListener,
         index: Index,
         lease_s: float,
         clock: Callable[[], float],
@@ -70,10 +70,14 @@ class PostgresNodes:
         self._clock = clock
         self._watch = Watch(lease_s)
 
+    @property
+    def shard(self) -> int:
+        return self._dialer.shard
+
     async def join(self, node: NodeId, *, seat: str = "") -> None:
         row = {"node": node, "token": self._dialer.token, "at": self._clock(), "seat": sound(seat)}
         if not await self._control.fetch(QUERY["join"], **row):
-            raise Fenced(f"node {node} is taken or was taken for dead; choose another id")
+            raise Fenced(f"node {node} is in use or was declared dead; choose another id")
         self._listener.nodes[node] = seat
         limits = {"chats": CHATS_KEPT, "boots": BOOTS_KEPT, "all": BURIED_KEPT}
         await self._control.fetch(QUERY["forget_nodes"], **limits)
@@ -86,7 +90,8 @@ class PostgresNodes:
         return [_boot(*row) for row in found]
 
     async def hold(self, node: NodeId, name: str) -> bool:
-        """Whoever has it and whoever waits for it only look."""
+        """Try to take the named lock for the node. Return True if the node holds it. While another
+        living node holds it, only reads are done."""
         name = sound(name)
         holder = await self._holder(name)
         if holder not in (None, node):
@@ -117,7 +122,7 @@ class PostgresNodes:
         return True
 
     async def leave(self, node: NodeId) -> None:
-        """Its sessions may be claimed by anybody from here on."""
+        """Leave: the node's sessions may be claimed by any other node from now on."""
         await self._control.fetch(QUERY["leave"], node=node)
         self._listener.nodes.pop(node, None)
 
@@ -137,7 +142,7 @@ class PostgresNodes:
         await self._listener.close()
 
     async def _holder(self, name: str) -> NodeId | None:
-        """The living one."""
+        """Return the living node that holds the lock."""
         found = await self._control.fetch(QUERY["holder"], name=name)
         return NodeId(found[0][0]) if found else None
 

@@ -1,4 +1,4 @@
-"""What waits for the next group commit, and how many of one kind become one statement's arrays.
+"""Operations that wait for the next group commit, and their encoding as arrays of one statement.
 
 Pure but for the futures that the operations carry: nothing here talks to the server.
 """
@@ -11,13 +11,13 @@ from typing import NamedTuple
 from hermes.core.codec import decode_event, encode, kind_of
 from hermes.core.errors import Rejected
 from hermes.core.events import HomeSet, MessageReceived, SessionReset
-from hermes.core.ids import NodeId, ReplyId, SessionId, SessionKey
+from hermes.core.ids import SessionId, SessionKey
 from hermes.core.messages import Address, Inbound, sound
 from hermes.core.projection import Commit
 from hermes.core.store import Accepted, Fence
 from hermes.stores.listing import titles_of
 from hermes.stores.postgres.accounts import call_arrays, usage_arrays
-from hermes.stores.postgres.arrays import Blobs, Flags, Numbers, Texts, Times
+from hermes.stores.postgres.arrays import Blobs, Flags, NumberArray, TextArray, Times
 from hermes.stores.postgres.questions import answer_arrays, grant_arrays, question_arrays
 
 Arrays = dict[str, object]
@@ -29,9 +29,10 @@ _TITLE = b'"title"'  # stands so in every event that may set one; quotes inside 
 
 @dataclass(eq=False, kw_only=True)
 class Operation:
-    """`again` is set when the connection was lost after it had been sent: it may be done already.
+    """A write that waits for the group commit. `again` is set when the connection was lost after it
+    was sent: it may be committed already.
 
-    Operations of one `lane` never share a batch, so each sees the one before it done.
+    Operations of one `lane` never share a batch, so each one sees the one before it committed.
     """
 
     lane: str
@@ -39,8 +40,8 @@ class Operation:
     again: bool = False
 
 
-class Opened(NamedTuple):
-    """A conversation that begins with a commit, and how it is called at the commit's end."""
+class OpenedConversation(NamedTuple):
+    """A conversation that a commit opens, with its title at the commit's end."""
 
     id: SessionId
     at: float
@@ -48,7 +49,7 @@ class Opened(NamedTuple):
 
 
 class SetHome(NamedTuple):
-    """By the i-th event of a commit."""
+    """A home that is set by the i-th event of a commit."""
 
     i: int
     address: Address
@@ -57,18 +58,19 @@ class SetHome(NamedTuple):
 
 @dataclass(eq=False, kw_only=True)
 class Append(Operation):
-    """`title` is that of the conversation that was current before; None when it stays."""
+    """A commit to append. `title` is the new title of the conversation that was current before;
+    None leaves it."""
 
     done: asyncio.Future[int]
     commit: Commit
     fence: Fence
     title: str | None
-    opened: Sequence[Opened]
+    opened: Sequence[OpenedConversation]
     homes: Sequence[SetHome]
 
 
 @dataclass(eq=False, kw_only=True)
-class Rest(Operation):
+class RestOperation(Operation):
     done: asyncio.Future[bool]
     key: SessionKey
     position: int
@@ -84,31 +86,9 @@ class Accept(Operation):
     event: bytes
 
 
-@dataclass(eq=False, kw_only=True)
-class Sending(Operation):
-    done: asyncio.Future[bool]
-    reply: ReplyId
-    node: NodeId
-    behind: str
-
-
-@dataclass(eq=False, kw_only=True)
-class Noted(Operation):
-    """What became of a reply. A field that is None stays as it was."""
-
-    done: asyncio.Future[None]
-    reply: ReplyId
-    node: NodeId | None
-    state: str | None = None
-    chunks: int | None = None
-    receipt: str | None = None
-    why: str | None = None
-    not_before: float | None = None
-    at: float | None = None
-
-
 def accept_of(inbound: Inbound, opens: SessionId, done: asyncio.Future[Accepted]) -> Accept:
-    """Raises Rejected for what PostgreSQL cannot keep, before it can spoil a batch."""
+    """Make an Accept. Raise Rejected for text that PostgreSQL cannot store, before it can fail a
+    batch."""
     event = MessageReceived(inbound, opens)
     try:
         body = encode(event)
@@ -128,7 +108,7 @@ def accept_of(inbound: Inbound, opens: SessionId, done: asyncio.Future[Accepted]
 
 
 def append_of(commit: Commit, fence: Fence, done: asyncio.Future[int]) -> Append:
-    """Raises StoreCorrupt for an event that cannot be read, before it can spoil a batch."""
+    """Make an Append. Raise StoreCorrupt for an unreadable event, before it can fail a batch."""
     title, opened = _naming(commit)
     return Append(
         lane=commit.key,
@@ -142,13 +122,13 @@ def append_of(commit: Commit, fence: Fence, done: asyncio.Future[int]) -> Append
     )
 
 
-def _naming(commit: Commit) -> tuple[str | None, Sequence[Opened]]:
+def _naming(commit: Commit) -> tuple[str | None, Sequence[OpenedConversation]]:
     if not any(event.kind == RESET_KIND or _TITLE in event.body for event in commit.events):
         return None, ()
     title, *later = titles_of(commit)
     resets = [event for event in commit.events if event.kind == RESET_KIND]
     opened = [
-        Opened(reset.opens, reset.at, sound(named or ""))
+        OpenedConversation(reset.opens, reset.at, sound(named or ""))
         for event, named in zip(resets, later, strict=True)
         if isinstance(reset := decode_event(event.body), SessionReset)
     ]
@@ -163,37 +143,39 @@ def _set_homes(commit: Commit) -> Sequence[SetHome]:
     ]
 
 
-def fences(operations: Sequence[Append | Rest]) -> Arrays:
+def fences(operations: Sequence[Append | RestOperation]) -> Arrays:
     return {
-        "key": Texts.of([op.lane for op in operations]),
-        "node": Texts.of([op.fence.node for op in operations]),
-        "epoch": Numbers.of([op.fence.epoch for op in operations]),
+        "key": TextArray.of([op.lane for op in operations]),
+        "node": TextArray.of([op.fence.node for op in operations]),
+        "epoch": NumberArray.of([op.fence.epoch for op in operations]),
     }
 
 
 def refused(operations: Sequence[Append]) -> Arrays:
-    return {**fences(operations), "base": Numbers.of([op.commit.base for op in operations])}
+    return {**fences(operations), "base": NumberArray.of([op.commit.base for op in operations])}
 
 
 def appends(operations: Sequence[Append], shard: int) -> Arrays:
-    """What no operation has is not among the arrays, and its part not in the statement."""
+    """Return the arrays of the appends. Arrays that would be empty are left out, and so are their
+    parts of the statement."""
     commits = [op.commit for op in operations]
     summaries = [commit.summary for commit in commits]
     numbered = list(enumerate(commits, start=1))
     return {
         **refused(operations),
-        "count": Numbers.of([len(commit.events) for commit in commits]),
+        "count": NumberArray.of([len(commit.events) for commit in commits]),
         "at": Times.of([commit.at for commit in commits]),
-        "id": Texts.of([summary.id for summary in summaries]),
-        "phase": Texts.of([summary.phase for summary in summaries]),
-        "mark": Texts.of([summary.mark for summary in summaries]),
-        "runs": Numbers.of([summary.runs for summary in summaries]),
-        "title": Texts.of([sound(summary.title) for summary in summaries]),
-        "rows": Numbers.of([summary.rows for summary in summaries]),
-        "taken": Numbers.of([summary.taken for summary in summaries]),
+        "id": TextArray.of([summary.id for summary in summaries]),
+        "phase": TextArray.of([summary.phase for summary in summaries]),
+        "mark": TextArray.of([summary.mark for summary in summaries]),
+        "runs": NumberArray.of([summary.runs for summary in summaries]),
+        "title": TextArray.of([sound(summary.title) for summary in summaries]),
+        "rows": NumberArray.of([summary.rows for summary in summaries]),
+        "taken": NumberArray.of([summary.taken for summary in summaries]),
+        "due_at": Times.of([summary.due_at for summary in summaries]),
         "rests": Flags.of([commit.rests for commit in commits]),
-        "standing": Numbers.of([commit.standing for commit in commits]),
-        **({"begins": True} if any(c.standing is not None for c in commits) else {}),
+        "standing": NumberArray.of([commit.trust_version for commit in commits]),
+        **({"begins": True} if any(c.trust_version is not None for c in commits) else {}),
         **({"resting": True} if any(commit.rests for commit in commits) else {}),
         **({"shard": shard} if any(summary.taken for summary in summaries) else {}),
         **_events(numbered),
@@ -212,18 +194,18 @@ def appends(operations: Sequence[Append], shard: int) -> Arrays:
     }
 
 
-def rests(operations: Sequence[Rest]) -> Arrays:
-    positions = Numbers.of([op.position for op in operations])
+def rests(operations: Sequence[RestOperation]) -> Arrays:
+    positions = NumberArray.of([op.position for op in operations])
     return {**fences(operations), "position": positions}
 
 
 def accepts(operations: Sequence[Accept], now: float, shard: int) -> Arrays:
     return {
-        "account": Texts.of([op.inbound.account for op in operations]),
-        "message": Texts.of([op.inbound.id for op in operations]),
-        "key": Texts.of([op.inbound.session for op in operations]),
-        "opens": Texts.of([op.opens for op in operations]),
-        "kind": Texts.of([op.kind for op in operations]),
+        "account": TextArray.of([op.inbound.account for op in operations]),
+        "message": TextArray.of([op.inbound.id for op in operations]),
+        "key": TextArray.of([op.inbound.session for op in operations]),
+        "opens": TextArray.of([op.opens for op in operations]),
+        "kind": TextArray.of([op.kind for op in operations]),
         "event": Blobs.of([op.event for op in operations]),
         "event_at": Times.of([op.inbound.at for op in operations]),
         "now": now,
@@ -232,47 +214,24 @@ def accepts(operations: Sequence[Accept], now: float, shard: int) -> Arrays:
     }
 
 
-def sendings(operations: Sequence[Sending], now: float) -> Arrays:
-    return {
-        "id": Texts.of([op.reply for op in operations]),
-        "node": Texts.of([op.node for op in operations]),
-        "again": Flags.of([op.again for op in operations]),
-        "behind": Texts.of([sound(op.behind) for op in operations]),
-        "now": now,
-    }
-
-
-def noted(operations: Sequence[Noted]) -> Arrays:
-    return {
-        "id": Texts.of([op.reply for op in operations]),
-        "node": Texts.of([op.node for op in operations]),
-        "state": Texts.of([op.state for op in operations]),
-        "chunks": Numbers.of([op.chunks for op in operations]),
-        "receipt": Texts.of([op.receipt and sound(op.receipt) for op in operations]),
-        "why": Texts.of([op.why and sound(op.why) for op in operations]),
-        "not_before": Times.of([op.not_before for op in operations]),
-        "at": Times.of([op.at for op in operations]),
-    }
-
-
 def _places(operations: Sequence[Accept]) -> Arrays:
-    """For the directory: messages that say how people call their chat."""
+    """Return the arrays for the directory: messages that carry the name of their chat."""
     rows = [(n, op.inbound) for n, op in enumerate(operations, start=1) if op.inbound.place]
     if not rows:
         return {}
     return {
-        "d_n": Numbers.of([n for n, _ in rows]),
+        "d_n": NumberArray.of([n for n, _ in rows]),
         **_addresses("d", [inbound.address for _, inbound in rows]),
-        "d_name": Texts.of([sound(inbound.place) for _, inbound in rows]),
+        "d_name": TextArray.of([sound(inbound.place) for _, inbound in rows]),
     }
 
 
 def _addresses(prefix: str, addresses: Sequence[Address]) -> Arrays:
     return {
-        f"{prefix}_platform": Texts.of([sound(address.platform) for address in addresses]),
-        f"{prefix}_chat": Texts.of([sound(address.chat) for address in addresses]),
-        f"{prefix}_thread": Texts.of([sound(address.thread) for address in addresses]),
-        f"{prefix}_account": Texts.of([sound(address.account) for address in addresses]),
+        f"{prefix}_platform": TextArray.of([sound(address.platform) for address in addresses]),
+        f"{prefix}_chat": TextArray.of([sound(address.chat) for address in addresses]),
+        f"{prefix}_thread": TextArray.of([sound(address.thread) for address in addresses]),
+        f"{prefix}_account": TextArray.of([sound(address.account) for address in addresses]),
     }
 
 
@@ -286,10 +245,10 @@ def _events(commits: Numbered) -> Arrays:
         for i, event in enumerate(commit.events, start=1)
     ]
     return {
-        "e_n": Numbers.of([n for n, _, _, _ in rows]),
-        "e_i": Numbers.of([i for _, i, _, _ in rows]),
-        "e_key": Texts.of([key for _, _, key, _ in rows]),
-        "e_kind": Texts.of([event.kind for _, _, _, event in rows]),
+        "e_n": NumberArray.of([n for n, _, _, _ in rows]),
+        "e_i": NumberArray.of([i for _, i, _, _ in rows]),
+        "e_key": TextArray.of([key for _, _, key, _ in rows]),
+        "e_kind": TextArray.of([event.kind for _, _, _, event in rows]),
         "e_event": Blobs.of([event.body for _, _, _, event in rows]),
         "e_at": Times.of([event.at for _, _, _, event in rows]),
     }
@@ -300,10 +259,10 @@ def _messages(commits: Numbered) -> Arrays:
     if not rows:
         return {}
     return {
-        "m_n": Numbers.of([n for n, _ in rows]),
-        "m_session": Texts.of([row.session for _, row in rows]),
-        "m_ordinal": Numbers.of([row.ordinal for _, row in rows]),
-        "m_role": Texts.of([row.line.role for _, row in rows]),
+        "m_n": NumberArray.of([n for n, _ in rows]),
+        "m_session": TextArray.of([row.session for _, row in rows]),
+        "m_ordinal": NumberArray.of([row.ordinal for _, row in rows]),
+        "m_role": TextArray.of([row.line.role for _, row in rows]),
         "m_at": Times.of([row.line.at for _, row in rows]),
         "m_line": Blobs.of([encode(row.line) for _, row in rows]),
     }
@@ -314,13 +273,14 @@ def _replies(commits: Numbered) -> Arrays:
     if not rows:
         return {}
     return {
-        "r_n": Numbers.of([n for n, _, _ in rows]),
-        "r_id": Texts.of([reply.id for _, _, reply in rows]),
-        "r_key": Texts.of([reply.session for _, _, reply in rows]),
-        "r_platform": Texts.of([reply.address.platform for _, _, reply in rows]),
-        "r_chat": Texts.of([sound(reply.address.chat) for _, _, reply in rows]),
+        "r_n": NumberArray.of([n for n, _, _ in rows]),
+        "r_id": TextArray.of([reply.id for _, _, reply in rows]),
+        "r_key": TextArray.of([reply.session for _, _, reply in rows]),
+        "r_platform": TextArray.of([reply.address.platform for _, _, reply in rows]),
+        "r_chat": TextArray.of([sound(reply.address.chat) for _, _, reply in rows]),
         "r_reply": Blobs.of([encode(reply) for _, _, reply in rows]),
         "r_at": Times.of([at for _, at, _ in rows]),
+        "r_ordered": Flags.of([reply.kind != "removal" for _, _, reply in rows]),
     }
 
 
@@ -330,43 +290,43 @@ def _turns(commits: Numbered) -> Arrays:
         return {}
     bases = {n: commit.base for n, commit in commits}
     return {
-        "t_n": Numbers.of([n for n, _ in rows]),
-        "t_base": Numbers.of([bases[n] for n, _ in rows]),
-        "t_id": Texts.of([turn.id for _, turn in rows]),
-        "t_key": Texts.of([turn.key for _, turn in rows]),
-        "t_session": Texts.of([turn.session for _, turn in rows]),
-        "t_state": Texts.of([turn.state for _, turn in rows]),
-        "t_attempts": Numbers.of([turn.attempts for _, turn in rows]),
+        "t_n": NumberArray.of([n for n, _ in rows]),
+        "t_base": NumberArray.of([bases[n] for n, _ in rows]),
+        "t_id": TextArray.of([turn.id for _, turn in rows]),
+        "t_key": TextArray.of([turn.key for _, turn in rows]),
+        "t_session": TextArray.of([turn.session for _, turn in rows]),
+        "t_state": TextArray.of([turn.state for _, turn in rows]),
+        "t_attempts": NumberArray.of([turn.attempts for _, turn in rows]),
         "t_started": Times.of([turn.started_at for _, turn in rows]),
         "t_ended": Times.of([turn.ended_at for _, turn in rows]),
-        "t_first": Numbers.of([turn.first for _, turn in rows]),
+        "t_first": NumberArray.of([turn.first for _, turn in rows]),
     }
 
 
 def _conversations(operations: Sequence[Append]) -> Arrays:
-    """Those that begin."""
+    """Return the arrays of the conversations that the commits open."""
     rows = [(n, op.lane, each) for n, op in enumerate(operations, start=1) for each in op.opened]
     if not rows:
         return {}
     return {
-        "c_n": Numbers.of([n for n, _, _ in rows]),
-        "c_key": Texts.of([key for _, key, _ in rows]),
-        "c_id": Texts.of([opened.id for _, _, opened in rows]),
+        "c_n": NumberArray.of([n for n, _, _ in rows]),
+        "c_key": TextArray.of([key for _, key, _ in rows]),
+        "c_id": TextArray.of([opened.id for _, _, opened in rows]),
         "c_at": Times.of([opened.at for _, _, opened in rows]),
-        "c_title": Texts.of([opened.title for _, _, opened in rows]),
+        "c_title": TextArray.of([opened.title for _, _, opened in rows]),
     }
 
 
 def _titles(operations: Sequence[Append]) -> Arrays:
-    """Of the conversations that were current before."""
+    """Return the arrays of new titles for conversations that were current before."""
     numbered = enumerate(operations, start=1)
     rows = [(n, op.lane, op.title) for n, op in numbered if op.title is not None]
     if not rows:
         return {}
     return {
-        "x_n": Numbers.of([n for n, _, _ in rows]),
-        "x_key": Texts.of([key for _, key, _ in rows]),
-        "x_title": Texts.of([title for _, _, title in rows]),
+        "x_n": NumberArray.of([n for n, _, _ in rows]),
+        "x_key": TextArray.of([key for _, key, _ in rows]),
+        "x_title": TextArray.of([title for _, _, title in rows]),
     }
 
 
@@ -375,9 +335,9 @@ def _homes(operations: Sequence[Append]) -> Arrays:
     if not rows:
         return {}
     return {
-        "h_n": Numbers.of([n for n, _, _ in rows]),
-        "h_i": Numbers.of([home.i for _, _, home in rows]),
-        "h_key": Texts.of([key for _, key, _ in rows]),
+        "h_n": NumberArray.of([n for n, _, _ in rows]),
+        "h_i": NumberArray.of([home.i for _, _, home in rows]),
+        "h_key": TextArray.of([key for _, key, _ in rows]),
         **_addresses("h", [home.address for _, _, home in rows]),
         "h_at": Times.of([home.at for _, _, home in rows]),
     }
@@ -388,9 +348,9 @@ def _snapshots(commits: Numbered) -> Arrays:
     if not rows:
         return {}
     return {
-        "p_n": Numbers.of([n for n, _ in rows]),
-        "p_key": Texts.of([commit.key for _, commit in rows]),
-        "p_before": Numbers.of([commit.base for _, commit in rows]),
-        "p_position": Numbers.of([commit.after.position for _, commit in rows]),
+        "p_n": NumberArray.of([n for n, _ in rows]),
+        "p_key": TextArray.of([commit.key for _, commit in rows]),
+        "p_before": NumberArray.of([commit.base for _, commit in rows]),
+        "p_position": NumberArray.of([commit.after.position for _, commit in rows]),
         "p_state": Blobs.of([encode(commit.after) for _, commit in rows]),
     }

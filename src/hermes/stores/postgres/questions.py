@@ -1,4 +1,4 @@
-"""What people are asked and what they allow, as arrays for a batch and as single rows."""
+"""Questions to people and their grants, as arrays for a batch and as single rows."""
 
 from collections.abc import Sequence
 from typing import NamedTuple
@@ -8,14 +8,14 @@ from msgspec.structs import replace
 from hermes.core.messages import sound
 from hermes.core.policy import GRANTS_MAX
 from hermes.core.projection import AnswerRow, Commit, QuestionRow
-from hermes.stores.postgres.arrays import Blobs, Numbers, Texts, Times
+from hermes.stores.postgres.arrays import Blobs, NumberArray, TextArray, Times
 from hermes.stores.trusted import encode_grant
 
 Numbered = Sequence[tuple[int, Commit]]
 
 
 class Decided(NamedTuple):
-    """What becomes of a question; who decided stays where that is None."""
+    """The new state of a question; who decided stays unchanged where that is None."""
 
     state: str
     by: str | None
@@ -27,23 +27,24 @@ def question_arrays(commits: Numbered) -> dict[str, object]:
     if not rows:
         return {}
     return {
-        "q_n": Numbers.of([n for n, _ in rows]),
-        "q_id": Texts.of([sound(row.id) for _, row in rows]),
-        "q_key": Texts.of([row.key for _, row in rows]),
-        "q_turn": Texts.of([row.turn for _, row in rows]),
-        "q_tool": Texts.of([sound(row.tool) for _, row in rows]),
-        "q_preview": Texts.of([sound(row.preview) for _, row in rows]),
-        "q_why": Texts.of([sound(row.why) for _, row in rows]),
+        "q_n": NumberArray.of([n for n, _ in rows]),
+        "q_id": TextArray.of([sound(row.id) for _, row in rows]),
+        "q_key": TextArray.of([row.key for _, row in rows]),
+        "q_turn": TextArray.of([row.turn for _, row in rows]),
+        "q_tool": TextArray.of([sound(row.tool) for _, row in rows]),
+        "q_preview": TextArray.of([sound(row.preview) for _, row in rows]),
+        "q_why": TextArray.of([sound(row.why) for _, row in rows]),
         "q_asked_at": Times.of([row.asked_at for _, row in rows]),
         "q_expires_at": Times.of([row.expires_at for _, row in rows]),
-        "q_state": Texts.of([row.state for _, row in rows]),
-        "q_decided_by": Texts.of([sound(row.decided_by) for _, row in rows]),
+        "q_state": TextArray.of([row.state for _, row in rows]),
+        "q_decided_by": TextArray.of([sound(row.decided_by) for _, row in rows]),
         "q_decided_at": Times.of([row.decided_at for _, row in rows]),
     }
 
 
 def answer_arrays(commits: Numbered) -> dict[str, object]:
-    """To earlier questions; one row for each, as a statement changes a row but once."""
+    """Return the arrays of answers to earlier questions: one row each, because a statement can
+    change a row only once."""
     rows = [
         (n, id_, decided)
         for n, commit in commits
@@ -53,10 +54,10 @@ def answer_arrays(commits: Numbered) -> dict[str, object]:
     if not rows:
         return {}
     return {
-        "w_n": Numbers.of([n for n, _, _ in rows]),
-        "w_id": Texts.of([sound(id_) for _, id_, _ in rows]),
-        "w_state": Texts.of([decided.state for _, _, decided in rows]),
-        "w_by": Texts.of([decided.by for _, _, decided in rows]),
+        "w_n": NumberArray.of([n for n, _, _ in rows]),
+        "w_id": TextArray.of([sound(id_) for _, id_, _ in rows]),
+        "w_state": TextArray.of([decided.state for _, _, decided in rows]),
+        "w_by": TextArray.of([decided.by for _, _, decided in rows]),
         "w_at": Times.of([decided.at for _, _, decided in rows]),
     }
 
@@ -66,8 +67,8 @@ def grant_arrays(commits: Numbered) -> dict[str, object]:
     if not rows:
         return {}
     return {
-        "g_n": Numbers.of([n for n, _ in rows]),
-        "g_id": Texts.of([sound(grant.id) for _, grant in rows]),
+        "g_n": NumberArray.of([n for n, _ in rows]),
+        "g_id": TextArray.of([sound(grant.id) for _, grant in rows]),
         "g_body": Blobs.of([encode_grant(grant) for _, grant in rows]),
         "g_expires_at": Times.of([grant.expires_at for _, grant in rows]),
         "g_now": max(commit.at for _, commit in commits if commit.grants),
@@ -76,7 +77,7 @@ def grant_arrays(commits: Numbered) -> dict[str, object]:
 
 
 def settled(row: QuestionRow, answers: Sequence[AnswerRow]) -> QuestionRow:
-    """The question as it is once these were given."""
+    """Return the question with these answers applied."""
     for answer in answers:
         if answer.id == row.id and answer.state == "used":
             row = replace(row, state="used")

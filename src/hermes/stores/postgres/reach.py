@@ -1,7 +1,7 @@
-"""Which platforms this process sends to, as it showed by asking for what is due there.
+"""Which platforms this process serves, inferred from its requests for due replies.
 
-A reply that the writing process will send itself needs no word to the others; one for a platform
-that it does not serve is told to those who do.
+A reply that the writing process sends itself needs no notification; a reply for a platform that it
+does not serve is announced to the processes that do.
 """
 
 import asyncio
@@ -9,12 +9,12 @@ from collections.abc import Collection, Sequence
 
 from hermes.core.messages import sound
 
-ASKED_S = 15.0  # whoever has not asked for so long does not send there any more
+ASKED_S = 15.0  # a platform not asked about for this long is no longer served
 PLATFORMS_MAX = 200
 NAME_CHARS_MAX = 200
 
 
-class Reach:
+class PlatformReach:
     def __init__(self) -> None:
         self._asked: dict[str, float] = {}
         self._served: dict[str, float] = {}  # asked for as a whole, not for one session
@@ -30,7 +30,7 @@ class Reach:
         return any(named(platform) == name for platform in self._lately(self._asked))
 
     def beyond(self, platforms: Collection[str]) -> Sequence[str]:
-        """The names of those that others must serve."""
+        """Return the names of the platforms that other processes must serve."""
         served = self._lately(self._served) if platforms else ()
         return sorted({named(platform) for platform in platforms if platform not in served})
 
@@ -40,5 +40,5 @@ class Reach:
 
 
 def named(platform: str) -> str:
-    """As a notification can carry it."""
+    """Return the platform's name as a notification can carry it."""
     return sound(platform[:NAME_CHARS_MAX])

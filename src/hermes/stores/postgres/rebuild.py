@@ -1,17 +1,22 @@
-"""Make the projections anew from the journal, one session at a time, beside those who write.
+"""Rebuild the projections from the journal, one session at a time, beside running writers.
 
-People, invites, requests, grants and the audit log are left alone: what was revoked, and by whom,
-stands in no journal.
+People, invites, requests, grants and the audit log are left alone: the journal does not record what
+was revoked, or by whom.
 """
 
 from collections.abc import Iterable, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, field
 
-from hermes.core.codec import decode_event, encode
+from msgspec.structs import replace
+
+from hermes.core.codec import encode
+from hermes.core.errors import Refused, RowUnreadable
 from hermes.core.events import Event, HomeSet, MessageReceived, SessionReset
 from hermes.core.ids import SessionId, SessionKey, TurnId
 from hermes.core.messages import Address, Inbound, sound
-from hermes.core.projection import MessageRow, QuestionRow, TurnRow, commit_of, summary_of
+from hermes.core.projection import MessageRow, QuestionRow, TurnRow, at_of, commit_of, summary_of
+from hermes.core.salvage import readable
 from hermes.core.session import Session
 from hermes.core.store import Home
 from hermes.stores.postgres.accounts import call_values, usage_values
@@ -25,9 +30,10 @@ LATEST_S = 1e11
 
 @dataclass
 class Projection:
-    """All that a journal says about its session, apart from what was sent and who owns it."""
+    """All that a journal says about its session, apart from deliveries and ownership."""
 
     session: Session
+    head: int = 0  # events in the journal, whether they can be read or not
     written: int = 0
     opened: dict[SessionId, float] = field(default_factory=dict)
     titles: dict[SessionId, str] = field(default_factory=dict)
@@ -40,36 +46,53 @@ class Projection:
     places: dict[Address, Inbound] = field(default_factory=dict)  # the last message that named it
 
 
-def projected(key: SessionKey, events: Iterable[Event]) -> Projection:
-    """Pure: fold the events one by one and collect what each makes true."""
-    result = Projection(Session(key=key))
-    for event in events:
-        commit = commit_of(result.session, (event,))
-        after = commit.after
-        match event:
-            case MessageReceived(inbound=inbound, opens=opens):
-                if not result.session.id:
-                    result.opened[opens] = commit.at
-                if inbound.place:
-                    result.places[_stored(inbound.address)] = inbound
-            case SessionReset(opens=opens, at=at):
-                result.opened[opens] = at
-            case HomeSet(address=address, at=at):
-                result.homes[after.position] = Home(address=_stored(address), at=at)
-        if not isinstance(event, MessageReceived):
-            result.written = after.position
-        result.titles[after.id] = after.facts.get("title", "")
-        result.rows += commit.rows
-        result.usage += (usage_values(key, commit.base, row) for row in commit.usage)
-        result.calls += (call_values(key, commit.base, row) for row in commit.calls)
-        for question in commit.questions:
-            result.questions.setdefault(question.id, question)
-        for answer in commit.answers:
-            if (asked := result.questions.get(answer.id)) is not None:
-                result.questions[answer.id] = settled(asked, (answer,))
-        result.turns.update({turn.id: turn for turn in commit.turns})
-        result.session = after
+def projected(key: SessionKey, stored: Sequence[bytes]) -> Projection:
+    """Fold the events one by one, as far as they can be read, and collect what each makes true.
+    Pure."""
+    result = Projection(Session(key=key), head=len(stored))
+    with suppress(RowUnreadable, Refused):
+        for before, event, after in readable(result.session, stored):
+            if after.salvaged and not before.salvaged:
+                _abandon(result, at_of(event))
+            _collect(result, before, event, after)
     return result
+
+
+def _abandon(result: Projection, at: float) -> None:
+    """End everything that was open before an event that cannot be read."""
+    for id_, turn in result.turns.items():
+        if turn.ended_at is None:
+            result.turns[id_] = replace(turn, state="failed", ended_at=at)
+    for question in list(result.questions.values()):
+        if question.state == "pending":
+            del result.questions[question.id]
+
+
+def _collect(result: Projection, before: Session, event: Event, after: Session) -> None:
+    commit, key = commit_of(before, (event,)), after.key
+    match event:
+        case MessageReceived(inbound=inbound, opens=opens):
+            if not before.id:
+                result.opened[opens] = commit.at
+            if inbound.place:
+                result.places[_stored(inbound.address)] = inbound
+        case SessionReset(opens=opens, at=at):
+            result.opened[opens] = at
+        case HomeSet(address=address, at=at):
+            result.homes[after.position] = Home(address=_stored(address), at=at)
+    if not isinstance(event, MessageReceived):
+        result.written = after.position
+    result.titles[after.id] = after.facts.title
+    result.rows += commit.rows
+    result.usage += (usage_values(key, commit.base, row) for row in commit.usage)
+    result.calls += (call_values(key, commit.base, row) for row in commit.calls)
+    for question in commit.questions:
+        result.questions.setdefault(question.id, question)
+    for answer in commit.answers:
+        if (asked := result.questions.get(answer.id)) is not None:
+            result.questions[answer.id] = settled(asked, (answer,))
+    result.turns.update({turn.id: turn for turn in commit.turns})
+    result.session = after
 
 
 async def rebuild_all(dialer: Dialer) -> None:
@@ -94,13 +117,13 @@ async def _keys(connection: Connection, after: str) -> Sequence[SessionKey]:
 
 
 async def _rebuild(connection: Connection, key: SessionKey) -> None:
-    """Under the lock of the session's row: nobody writes to it meanwhile."""
+    """Rebuild one session under the lock of its row, so that no process writes to it meanwhile."""
     held = await connection.execute(UPKEEP["hold"], {"key": key})
     if not held.rowcount:
-        return  # deleted meanwhile; if it came back, then by somebody who keeps its rows right
+        return  # deleted meanwhile; if it is there again, its writer keeps the rows right
     values = {"key": key, "position": 0, "limit": None}
     cursor = await connection.execute(QUERY["since"], values, binary=True)
-    result = projected(key, [decode_event(event) for (event,) in await cursor.fetchall()])
+    result = projected(key, [event for (event,) in await cursor.fetchall()])
     await connection.execute(UPKEEP["wipe"], {"key": key, "ids": list(result.opened)})
     await connection.execute(UPKEEP["wipe_homes"], {"key": key, "positions": list(result.homes)})
     await connection.execute(UPKEEP["wipe_chats"], {"key": key, **_addresses(result.places)})
@@ -129,9 +152,10 @@ def _summary(result: Projection) -> dict[str, object]:
     return {
         "key": result.session.key,
         "id": summary.id,
-        "head": result.session.position,
+        "head": result.head,
         "written": result.written,
         "phase": summary.phase,
+        "due_at": summary.due_at,
         "mark": summary.mark,
         "runs": summary.runs,
         "waiting": len(result.session.waiting),
@@ -182,7 +206,7 @@ def _chat(address: Address, inbound: Inbound) -> dict[str, object]:
 
 
 def _order(at: float) -> int:
-    """Rows that were lost stand in the order of their times, before all that were written since."""
+    """Return the order of a lost row: by its time, before all rows that were written since."""
     return int(min(max(at, 0.0), LATEST_S) * 1e6) - 2**62
 
 
@@ -202,7 +226,7 @@ def _addresses(addresses: Iterable[Address]) -> dict[str, object]:
 
 
 def _stored(address: Address) -> Address:
-    """As a table has it."""
+    """Return the address as a table stores it."""
     return Address(
         platform=sound(address.platform),
         chat=sound(address.chat),

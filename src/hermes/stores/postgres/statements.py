@@ -14,9 +14,9 @@ _PART = re.compile(r"^-- (?:with (\w+)|always)\n", re.MULTILINE)
 
 @dataclass(frozen=True)
 class Numbered:
-    """A statement with its parameters by number, as the server wants them, and their names.
+    """A statement with numbered parameters, as the server takes them, and their names.
 
-    psycopg parses a statement as long as the group commit's anew each time; this is done once.
+    psycopg would parse the long statement of the group commit each time; this parses it once.
     """
 
     text: bytes
@@ -46,13 +46,15 @@ UPKEEP = {title: statement.encode() for title, statement in _read("upkeep.sql").
 
 
 def fitting(title: str, arrays: Mapping[str, object]) -> Numbered:
-    """The statement without the parts that have nothing to do: the server pays for each."""
-    return _fitted(title, tuple(part for part in _PARTS[title] if part in arrays))
+    """Return the statement without the parts that have no data, because the server pays for each
+    part."""
+    return _fit(title, tuple(part for part in _PARTS[title] if part in arrays))
 
 
 @cache
-def _fitted(title: str, parts: tuple[str, ...]) -> Numbered:
-    """`-- with x` begins a part that stands only for a batch that has an x."""
+def _fit(title: str, parts: tuple[str, ...]) -> Numbered:
+    """Return the statement with only these parts. `-- with x` begins a part that needs the array
+    x."""
     text, *rest = _PART.split(_BATCH[title])
     pairs = zip(rest[::2], rest[1::2], strict=True)
     return _numbered(text + "".join(piece for part, piece in pairs if not part or part in parts))

@@ -1,16 +1,16 @@
 """Long texts that many sessions share, each kept once."""
 
 from hermes.core.messages import sound
-from hermes.stores.postgres.connections import Lane, Readers
+from hermes.stores.postgres.connections import PooledConnection, Readers
 from hermes.stores.postgres.statements import QUERY
-from hermes.stores.texts import Known, named
+from hermes.stores.texts import KnownTexts, named
 
 
 class PostgresTexts:
-    def __init__(self, readers: Readers, control: Lane) -> None:
+    def __init__(self, readers: Readers, control: PooledConnection) -> None:
         self._readers = readers
         self._control = control
-        self._known = Known()
+        self._known = KnownTexts()
 
     async def keep(self, text: str) -> str:
         digest, sound = named(text)

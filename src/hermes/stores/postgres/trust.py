@@ -1,21 +1,21 @@
-"""Who may come in, and what was allowed for good. Each change is one commit, with its entry."""
+"""People who may talk to Hermes, and permanent grants. Each change commits with its audit entry."""
 
 from collections.abc import Callable, Sequence
 
-from hermes.core.audit import Entry
+from hermes.core.audit import AuditEntry
 from hermes.core.messages import sound
 from hermes.core.people import Role
-from hermes.core.trust import Invite, Known, Register, Request
+from hermes.core.trust import AdmissionRequest, Invite, KnownPerson, TrustRegister
 from hermes.stores import trusted
-from hermes.stores.postgres.audit import Ledger
+from hermes.stores.postgres.audit import AuditLedger
 from hermes.stores.postgres.connections import Connection, Readers, Row
 from hermes.stores.postgres.statements import QUERY
 
-NOTHING: Sequence[Entry] = ()
+NOTHING: Sequence[AuditEntry] = ()
 
 
 class PostgresTrust:
-    def __init__(self, readers: Readers, ledger: Ledger, clock: Callable[[], float]) -> None:
+    def __init__(self, readers: Readers, ledger: AuditLedger, clock: Callable[[], float]) -> None:
         self._readers = readers
         self._ledger = ledger
         self._clock = clock
@@ -24,19 +24,20 @@ class PostgresTrust:
         [(version,)] = await self._readers.fetch(QUERY["version"])
         return int(version)
 
-    async def register(self) -> Register:
-        """The version is read first: what is newer than it is only decided once more."""
+    async def register(self) -> TrustRegister:
+        """Return the trust register. Its version is read first: with a newer content a decision is
+        merely made once more."""
         version = await self.version()
         people = [trusted.known_row(*row) for row in await self._readers.fetch(QUERY["people"])]
         grants = await self._readers.fetch(QUERY["grants"], now=self._clock())
-        return Register(
+        return TrustRegister(
             version=version,
             people={(known.platform, known.id): known for known in people},
             grants=trusted.readable_grants(grants),
         )
 
     async def invite(self, invite: Invite) -> None:
-        async def work(connection: Connection) -> tuple[None, Sequence[Entry]]:
+        async def work(connection: Connection) -> tuple[None, Sequence[AuditEntry]]:
             await _run(connection, "end_invites", now=invite.made_at)
             await _run(
                 connection,
@@ -51,11 +52,11 @@ class PostgresTrust:
 
         await self._ledger.do(work)
 
-    async def redeem(self, digest: str, known: Known) -> Known | None:
-        async def work(connection: Connection) -> tuple[Known | None, Sequence[Entry]]:
+    async def redeem(self, digest: str, known: KnownPerson) -> KnownPerson | None:
+        async def work(connection: Connection) -> tuple[KnownPerson | None, Sequence[AuditEntry]]:
             values = {"at": known.since, "digest": sound(digest)}
             for role, by in await _run(connection, "redeem", **values):
-                was = await _known(connection, known)
+                was = await _find_person(connection, known)
                 let_in = trusted.with_invite(known, Role(role), was.role if was else None, by)
                 await _know(connection, let_in)
                 return let_in, [trusted.redeemed(let_in, digest)]
@@ -63,11 +64,11 @@ class PostgresTrust:
 
         return await self._ledger.do(work)
 
-    async def ask(self, request: Request, *, most: int) -> bool:
+    async def ask(self, request: AdmissionRequest, *, most: int) -> bool:
         names = ("id", "platform", "person", "chat", "name", "text", "at")
-        values = dict(zip(names, trusted.kept_request(request), strict=True))
+        values = dict(zip(names, trusted.request_values(request), strict=True))
 
-        async def work(connection: Connection) -> tuple[bool, Sequence[Entry]]:
+        async def work(connection: Connection) -> tuple[bool, Sequence[AuditEntry]]:
             if not await _run(connection, "ask", **values):
                 return False, NOTHING
             await _run(connection, "crowd", most=most)
@@ -76,12 +77,12 @@ class PostgresTrust:
 
         return await self._ledger.do(work)
 
-    async def requests(self) -> Sequence[Request]:
+    async def requests(self) -> Sequence[AdmissionRequest]:
         found = await self._readers.fetch(QUERY["requests"])
         return [trusted.request_row(*row) for row in found]
 
-    async def admit(self, known: Known, *, request: str = "") -> bool:
-        async def work(connection: Connection) -> tuple[bool, Sequence[Entry]]:
+    async def admit(self, known: KnownPerson, *, request: str = "") -> bool:
+        async def work(connection: Connection) -> tuple[bool, Sequence[AuditEntry]]:
             values = {"request": sound(request), **_who(known)}
             if request and not await _run(connection, "take_request", **values):
                 return False, NOTHING
@@ -90,9 +91,9 @@ class PostgresTrust:
 
         return await self._ledger.do(work)
 
-    async def revoke(self, known: Known) -> None:
-        async def work(connection: Connection) -> tuple[None, Sequence[Entry]]:
-            was = await _known(connection, known)
+    async def revoke(self, known: KnownPerson) -> None:
+        async def work(connection: Connection) -> tuple[None, Sequence[AuditEntry]]:
+            was = await _find_person(connection, known)
             away = trusted.as_stranger(known)
             await _know(connection, away)
             chats = list(trusted.chats_of(known, was.chat if was else ""))
@@ -105,7 +106,7 @@ class PostgresTrust:
     async def dismiss(self, request: str, *, by: str, at: float) -> bool:
         values = {"request": sound(request), "platform": None, "id": None}
 
-        async def work(connection: Connection) -> tuple[bool, Sequence[Entry]]:
+        async def work(connection: Connection) -> tuple[bool, Sequence[AuditEntry]]:
             for platform, person in await _run(connection, "take_request", **values):
                 return True, [trusted.dismissed(request, f"{platform}:{person}", by, at)]
             return False, NOTHING
@@ -113,7 +114,7 @@ class PostgresTrust:
         return await self._ledger.do(work)
 
     async def revoke_grant(self, grant: str, *, by: str, at: float) -> bool:
-        async def work(connection: Connection) -> tuple[bool, Sequence[Entry]]:
+        async def work(connection: Connection) -> tuple[bool, Sequence[AuditEntry]]:
             for (raw,) in await _run(connection, "end_grant", id=sound(grant)):
                 await _run(connection, "changed")
                 await _run(connection, "tell_all")
@@ -128,20 +129,20 @@ async def _run(connection: Connection, query: str, /, **values: object) -> list[
     return await cursor.fetchall() if cursor.description is not None else []
 
 
-async def _known(connection: Connection, known: Known) -> Known | None:
+async def _find_person(connection: Connection, known: KnownPerson) -> KnownPerson | None:
     found = await _run(connection, "person", **_who(known))
     return trusted.known_row(*found[0]) if found else None
 
 
-async def _know(connection: Connection, known: Known) -> None:
-    """Whoever is known does not ask any more. Nothing decided by the old register is written from
-    here on."""
+async def _know(connection: Connection, known: KnownPerson) -> None:
+    """Store a person and close their admission requests. Decisions made by the old register are
+    refused from here on."""
     names = ("platform", "id", "role", "name", "chat", "since", "by")
-    await _run(connection, "know", **dict(zip(names, trusted.kept(known), strict=True)))
+    await _run(connection, "know", **dict(zip(names, trusted.person_values(known), strict=True)))
     await _run(connection, "settled", **_who(known))
     await _run(connection, "changed")
     await _run(connection, "tell_all")
 
 
-def _who(known: Known) -> dict[str, object]:
+def _who(known: KnownPerson) -> dict[str, object]:
     return {"platform": sound(known.platform), "id": sound(known.id)}

@@ -1,4 +1,4 @@
-"""Care of the database: its check, a copy while others write, an orderly end."""
+"""Maintenance of the database: check, backup while others write, orderly shutdown."""
 
 from collections.abc import Sequence
 from pathlib import Path
@@ -16,11 +16,15 @@ class Closing(Protocol):
 
 
 class PostgresUpkeep:
-    """`closing` is closed in this order."""
+    """Check, back up and close the store. `first` is closed while queries still work, `then`
+    afterwards, in this order."""
 
-    def __init__(self, dialer: Dialer, closing: Sequence[Closing]) -> None:
+    def __init__(
+        self, dialer: Dialer, *, first: Sequence[Closing], then: Sequence[Closing]
+    ) -> None:
         self._dialer = dialer
-        self._closing = closing
+        self._first = first
+        self._then = then
 
     async def check(self) -> Sequence[str]:
         async with apart(self._dialer) as connection:
@@ -31,5 +35,8 @@ class PostgresUpkeep:
         await copy_to(self._dialer, Path(target))
 
     async def close(self) -> None:
-        for part in self._closing:
+        for part in self._first:
+            await part.close()
+        self._dialer.closed = True
+        for part in self._then:
             await part.close()

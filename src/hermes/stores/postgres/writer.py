@@ -1,8 +1,8 @@
 """Group commit: everything that waits goes to the server in one round trip and one flush.
 
 While one batch is on its way the next one gathers. A batch is sent again when it collided with
-another process, or when its connection was lost: then nobody knows whether it was committed, and
-each operation is made so that doing it twice is the same, or is noticed (see `append`).
+another process, or when its connection was lost. In that case it is unknown whether the batch was
+committed, so each operation is idempotent, or detects that it was done before (see `append`).
 """
 
 import asyncio
@@ -13,9 +13,9 @@ import psycopg
 from psycopg import AsyncRawCursor
 from psycopg.pq import TransactionStatus
 
-from hermes.core.errors import StoreBusy, StoreFailed
+from hermes.core.errors import StoreBusy, StoreClosed, StoreFailed
 from hermes.stores.postgres import operations as ops
-from hermes.stores.postgres.chain import Chain
+from hermes.stores.postgres.chain import PostgresChain
 from hermes.stores.postgres.connections import PAUSE_S, RETRY_S, Connection, Dialer
 from hermes.stores.postgres.exchange import (
     AnyOperation,
@@ -28,7 +28,7 @@ from hermes.stores.postgres.exchange import (
 )
 from hermes.stores.postgres.failures import Collided, explained
 from hermes.stores.postgres.operations import Append, Arrays
-from hermes.stores.postgres.reach import Reach
+from hermes.stores.postgres.reach import PlatformReach
 from hermes.stores.postgres.statements import fitting
 
 BATCH_MAX = 256
@@ -37,16 +37,16 @@ QUEUE_MAX = 20_000
 COLLISIONS_MAX = 10
 
 
-class Writer:
-    """Owns the write connection. Callers put an operation in and await its `done`."""
+class PostgresWriter:
+    """Owns the write connection. A caller puts an operation in and awaits its `done`."""
 
     def __init__(
         self,
         dialer: Dialer,
         clock: Callable[[], float],
         ring: Callable[[], None],
-        reach: Reach,
-        chain: Chain,
+        reach: PlatformReach,
+        chain: PostgresChain,
     ) -> None:
         self._dialer = dialer
         self._chain = chain
@@ -63,14 +63,14 @@ class Writer:
 
     def put(self, operation: AnyOperation) -> None:
         if self._closing or self._task.done():
-            raise StoreFailed("the store is closed")
+            raise StoreClosed
         if len(self._waiting) >= QUEUE_MAX:
             raise StoreBusy(f"{QUEUE_MAX} writes are waiting; PostgreSQL is too slow")
         self._waiting.append(operation)
         self._more.set()
 
     async def close(self) -> None:
-        """What was put in before is still written."""
+        """Write all operations that were put in before, then stop."""
         self._closing = True
         self._more.set()
         await self._task
@@ -82,17 +82,18 @@ class Writer:
             await asyncio.sleep(0)  # let those come in who ask at the same moment
             self._more.clear()
             while self._waiting:
-                self._sent = self._taken()
+                self._sent = self._next_batch()
                 await self._commit(self._sent)
             self._sent = ()
 
     def _ended(self, task: "asyncio.Task[None]") -> None:
-        """If the task died of something nobody foresaw, nobody waits for it for ever."""
+        """Fail all waiting operations if the task died of an unforeseen error, so that no caller
+        waits for ever."""
         for operation in (*self._sent, *self._waiting):
             fail(operation.done, StoreFailed(f"the writer stopped: {task}"))
 
-    def _taken(self) -> Sequence[AnyOperation]:
-        """The next batch: bounded, at most one operation a lane."""
+    def _next_batch(self) -> Sequence[AnyOperation]:
+        """Return the next batch: bounded, with at most one operation per lane."""
         batch: list[AnyOperation] = []
         later: list[AnyOperation] = []
         lanes: set[str] = set()
@@ -111,7 +112,7 @@ class Writer:
         return batch
 
     async def _commit(self, batch: Sequence[AnyOperation]) -> None:
-        """Send until the batch's fate is known, or for as long as is worth it."""
+        """Send until the result is known, or the time for retries is over."""
         deadline = asyncio.get_running_loop().time() + RETRY_S
         collisions = 0
         while batch:
@@ -121,7 +122,7 @@ class Writer:
                 collisions += isinstance(error, Collided)
                 lost = self._lane.lost(error)
                 if lost:
-                    self._chain.begin_again()  # nobody knows where the old one ends
+                    self._chain.begin_again()  # the end of the old one is unknown
                 late = asyncio.get_running_loop().time() > deadline
                 for operation in batch:
                     operation.again = operation.again or lost
@@ -135,7 +136,8 @@ class Writer:
     async def _give_up(
         self, batch: Sequence[AnyOperation], failure: StoreFailed, *, lost: bool
     ) -> None:
-        """One operation that is wrong, or whose row is locked, spoils nothing for the others."""
+        """Fail the batch. A larger batch is first split, so that one wrong or locked operation
+        fails alone."""
         if len(batch) > 1 and not lost:
             for operation in batch:
                 await self._commit([operation])
@@ -161,7 +163,8 @@ class Writer:
         self._waiting.extendleft(reversed(homeless))
 
     async def _explain(self, refused: Sequence[Append]) -> None:
-        """Apart from the batch, which is committed and must not be sent again for this."""
+        """Find out why appends were refused. This is a query of its own: the batch is committed and
+        must not be sent again."""
         arrays = ops.refused(refused)
         statement = fitting("fences", arrays)
 
@@ -177,7 +180,7 @@ class Writer:
                 fail(operation.done, failure)
 
     async def _transact(self, steps: Sequence[tuple[str, Arrays]]) -> dict[str, Rows]:
-        """All statements in one round trip and one transaction; their rows by name."""
+        """Run all statements in one round trip and one transaction. Return their rows by name."""
         connection = await self._lane.live()
         if connection.info.transaction_status is not TransactionStatus.IDLE:
             await connection.rollback()

@@ -1,4 +1,4 @@
-"""Events and rows as they are chained in the file: written at its end, read from theirs back."""
+"""Events and rows as linked lists in the file: appended at its end, read from the tail back."""
 
 from collections.abc import Sequence
 from itertools import zip_longest
@@ -52,7 +52,8 @@ ORDINAL_MAX = 2**62
 
 
 class Scroll(Struct):
-    """Where a session's rows are being written: its conversation, and the last row there."""
+    """The position at which a session's rows are written: its conversation, and the last row in
+    it."""
 
     session: int
     id: str = ""
@@ -62,7 +63,7 @@ class Scroll(Struct):
     at: float | None = None  # of the last row; the same
 
     def write(self, db: apsw.Cursor, commit: Commit) -> None:
-        """The commit's rows, each into its conversation, in their order."""
+        """Write the commit's rows in order, each into its conversation."""
         ahead = self._ahead(commit) if commit.opens else []
         opened = 0
         for row in commit.rows:
@@ -79,14 +80,15 @@ class Scroll(Struct):
         self.title = commit.summary.title
 
     def _ahead(self, commit: Commit) -> list[tuple[SessionId, str | None]]:
-        """The conversations that begin here, with their titles; the one before may get its last."""
+        """Return the conversations that the commit opens, with their titles. The one before may get
+        its final title."""
         first, *later = titles_of(commit)
         if first is not None:
             self.title = first
         return list(zip_longest(commit.opens, later))
 
     def turn_to(self, db: apsw.Cursor, id_: str, title: str | None = None) -> None:
-        """Another conversation is current from here on; the one before keeps what it was."""
+        """Make another conversation current. The one before keeps its end, title and time."""
         if self.conversation:
             ended = (self.tail, self.title, self.at, self.session, self.conversation)
             db.execute(END_CONVERSATION, ended)
@@ -96,15 +98,20 @@ class Scroll(Struct):
 
 
 def add_event(db: apsw.Cursor, session: int, prev: int, position: int, event: Written) -> int:
-    """Returns the event's place, which the next one names."""
+    """Add an event. Return its row id, which the next event refers to."""
     values = (prev, session, position, event.kind, event.body, event.at)
     db.execute(ADD_EVENT, values)
     return db.connection.last_insert_rowid()
 
 
 def events_after(db: apsw.Cursor, session: int, position: int) -> list[Event]:
+    return [decode_event(raw) for raw in records_after(db, session, position)]
+
+
+def records_after(db: apsw.Cursor, session: int, position: int) -> list[bytes]:
+    """Return the events as they are stored. A row that was edited by hand may be text."""
     found = rows(db, EVENTS, {"session": session, "after": position})
-    return [decode_event(raw) for (raw,) in found]
+    return [raw if isinstance(raw, bytes) else str(raw).encode() for (raw,) in found]
 
 
 def read_lines(db: apsw.Cursor, spans: Sequence[Span]) -> list[Line]:

@@ -1,6 +1,6 @@
-"""How people call the chats, and which of them are homes: a few rows of each session that says so.
+"""Names of chats, and which of them are homes: a few rows for each session that says so.
 
-A row goes with its session, and what another session says of the same chat counts again.
+A row is deleted with its session; then the next session that names the same chat counts.
 """
 
 from collections.abc import Sequence
@@ -42,7 +42,7 @@ WHERE kind IN ('message_received.1', 'home_set.1') ORDER BY n
 
 
 def see_chat(db: apsw.Cursor, session: int, inbound: Inbound) -> None:
-    """A message that was received there names its place."""
+    """Note the chat of a received message, with its name."""
     at, name = inbound.address, sound(inbound.place)
     place = (at.platform, at.chat, at.thread, at.account)
     for last, known, seen_at in rows(db, LATEST, place):
@@ -67,7 +67,7 @@ def homes(db: apsw.Cursor) -> list[Home]:
 
 
 def rebuild_directory(db: apsw.Cursor) -> None:
-    """From the journal, in the order in which it was written."""
+    """Rebuild the directory from the journal, in the order in which it was written."""
     db.execute("DELETE FROM chats")
     db.execute("DELETE FROM homes")
     for number, session, raw in db.connection.execute(SAID):  # one by one: it may be long

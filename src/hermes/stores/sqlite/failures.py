@@ -1,4 +1,7 @@
-"""SQLite's errors in our words: what happened, and what a person can do about it."""
+"""Translate SQLite's errors: what happened, and what a person can do about it."""
+
+import os
+from pathlib import Path
 
 import apsw
 
@@ -10,9 +13,13 @@ from hermes.core.errors import (
     StoreReadOnly,
 )
 
+ROOM_BYTES = 64 * 1024  # its shared memory grows by half of that
+
 
 def explained(error: apsw.Error, path: str) -> StoreFailed:
-    """The error to raise instead. Nothing of the failed transaction was kept."""
+    """Return the StoreFailed to raise instead. The failed transaction was rolled back."""
+    if isinstance(error, apsw.IOError | apsw.CantOpenError) and _is_full(path):
+        error = apsw.FullError(str(error))
     match error:
         case apsw.FullError():
             return StoreFull(f"{path}: the disk is full. Free some space; nothing was lost.")
@@ -36,6 +43,17 @@ def explained(error: apsw.Error, path: str) -> StoreFailed:
             return StoreFailed(f"{path}: {error}")
 
 
+def _is_full(path: str) -> bool:
+    """Return True if the disk has no room for SQLite's smallest file. SQLite reports a failed write
+    as full, but other failures on a full disk as I/O errors."""
+    try:
+        disk = os.statvfs(Path(path).parent)
+    except OSError:
+        return False
+    return disk.f_bavail * disk.f_frsize < ROOM_BYTES or (disk.f_files > 0 and disk.f_favail == 0)
+
+
 def is_final(error: apsw.Error) -> bool:
-    """After these nobody can say what the file holds: only a fresh start may look."""
+    """Return True if the state of the file is unknown after this error, so that only a restart may
+    use it."""
     return isinstance(error, apsw.CorruptError | apsw.NotADBError | apsw.IOError)

@@ -1,33 +1,33 @@
-"""Sessions in SQLite: accept, claim, append, rest. Each is one piece of work in a group commit."""
+"""Sessions in SQLite: accept, claim, append, rest. Each is one job in a group commit."""
 
 from collections.abc import Callable, Sequence
 
 import apsw
 from msgspec import Struct
 
-from hermes.core.codec import decode_session, encode, kind_of
+from hermes.core.codec import encode, kind_of
 from hermes.core.errors import Fenced, Outdated, Refused
 from hermes.core.events import Event, MessageReceived, Span
-from hermes.core.fold import fold_all
 from hermes.core.ids import NodeId, SessionId, SessionKey
 from hermes.core.messages import Inbound, Line
 from hermes.core.projection import Commit, Written
+from hermes.core.salvage import folded
 from hermes.core.session import Session
 from hermes.core.store import Accepted, Claim, Fence
-from hermes.stores.listing import homes_of
-from hermes.stores.sqlite.audit import Chain
-from hermes.stores.sqlite.chains import Scroll, add_event, events_after, read_lines
+from hermes.stores.listing import homes_of, snapshot_of
+from hermes.stores.sqlite.audit import SqliteChain
+from hermes.stores.sqlite.chains import Scroll, add_event, events_after, read_lines, records_after
 from hermes.stores.sqlite.directory import see_chat, set_homes
 from hermes.stores.sqlite.nodes import SqliteNodes, demand_alive
 from hermes.stores.sqlite.questions import add_questions
-from hermes.stores.sqlite.reader import Reader, rows
+from hermes.stores.sqlite.reader import SqliteReader, rows
 from hermes.stores.sqlite.trust import add_grants, version
 from hermes.stores.sqlite.usage import add_usage
-from hermes.stores.sqlite.writer import Writer
+from hermes.stores.sqlite.writer import SqliteWriter
 
 READY = """
 SELECT n, key FROM sessions
-WHERE ready = 1 AND owner IS NULL
+WHERE ready = 1 AND owner IS NULL AND declined IS NOT ?
 ORDER BY updated_at LIMIT ?
 """
 OWNED = """
@@ -38,7 +38,8 @@ SELECT n, head, written, tail, id, conversation, row_tail, waiting, ready, busy
 FROM sessions WHERE key = ? AND owner = ? AND epoch = ?
 """
 ADD_REPLY = """
-INSERT INTO outbox (reply, session, platform, chat, body, created_at) VALUES (?, ?, ?, ?, ?, ?)
+INSERT INTO outbox (reply, session, platform, chat, body, created_at, ordered)
+VALUES (?, ?, ?, ?, ?, ?, ?)
 """
 ADD_TURN = """
 INSERT INTO turns (id, session, conversation, state, attempts, started_at, ended_at, first)
@@ -50,10 +51,24 @@ UPDATE_SESSION = """
 UPDATE sessions SET
     head = ?, written = ?, tail = ?, id = ?, conversation = ?, row_tail = ?,
     row_at = coalesce(?, row_at),
-    phase = ?, mark = ?, runs = ?, title = ?, rows = ?, waiting = ?, updated_at = ?
+    phase = ?, mark = ?, runs = ?, title = ?, rows = ?, waiting = ?, updated_at = ?,
+    due_at = ?
 WHERE n = ?
 """
-HEARD = "UPDATE sessions SET head = ?, tail = ?, waiting = waiting + 1, updated_at = ? WHERE n = ?"
+HEARD = """
+UPDATE sessions SET head = ?, tail = ?, waiting = waiting + 1, updated_at = ?, declined = NULL
+WHERE n = ?
+"""
+TAKE = "UPDATE sessions SET owner = ?, epoch = ?, declined = NULL WHERE n = ?"
+# Of a conversation that was left because it cannot be read.
+ABANDON_TURNS = """
+UPDATE turns SET state = 'failed', ended_at = ?
+WHERE session = ? AND state NOT IN ('answered', 'failed', 'stopped')
+"""
+ABANDON_QUESTIONS = "DELETE FROM questions WHERE session = ? AND state = 'pending'"
+ABANDON = (
+    "UPDATE sessions SET phase = 'idle', mark = '', runs = 0, due_at = 0, waiting = ? WHERE n = ?"
+)
 # Apart from the rest of the row: each is the condition of an index.
 STIR = "UPDATE sessions SET ready = ?, busy = ? WHERE n = ?"
 
@@ -61,11 +76,11 @@ STIR = "UPDATE sessions SET ready = ?, busy = ? WHERE n = ?"
 class SqliteJournal:
     def __init__(
         self,
-        writer: Writer,
-        reader: Reader,
+        writer: SqliteWriter,
+        reader: SqliteReader,
         nodes: SqliteNodes,
         clock: Callable[[], float],
-        chain: Chain,
+        chain: SqliteChain,
     ) -> None:
         self._writer = writer
         self._reader = reader
@@ -99,6 +114,9 @@ class SqliteJournal:
     async def load(self, key: SessionKey) -> Session:
         return self._reader.now(lambda db: load_session(db, key))
 
+    async def abandon(self, session: Session, *, fence: Fence) -> None:
+        await self._writer.write(lambda db: _abandon(db, session, fence))
+
     async def since(self, key: SessionKey, position: int) -> Sequence[Event]:
         return self._reader.now(lambda db: events_after(db, _number(db, key), position))
 
@@ -107,19 +125,33 @@ class SqliteJournal:
 
     async def append(self, commit: Commit, *, fence: Fence) -> int:
         head = await self._writer.write(lambda db: _append(db, commit, fence, self._chain))
-        if _awaited(commit):
+        if _is_awaited(commit):
             self._nodes.bell.ring()
         return head
 
     async def rest(self, key: SessionKey, position: int, *, fence: Fence) -> bool:
         def work(db: apsw.Cursor) -> bool:
-            stand = _fenced(db, key, fence)
+            stand = _check_fence(db, key, fence)
             done = stand.head == position
             if done:
                 db.execute("UPDATE sessions SET ready = 0 WHERE n = ?", (stand.number,))
             return done
 
         return await self._writer.write(work)
+
+    async def decline(self, key: SessionKey, position: int, *, fence: Fence) -> bool:
+        def work(db: apsw.Cursor) -> bool:
+            stand = _check_fence(db, key, fence)
+            done = stand.head == position
+            if done:
+                sql = "UPDATE sessions SET owner = NULL, declined = ? WHERE n = ?"
+                db.execute(sql, (fence.node, stand.number))
+            return done
+
+        given = await self._writer.write(work)
+        if given:
+            self._nodes.bell.ring()
+        return given
 
     async def release(self, keys: Sequence[SessionKey], *, node: NodeId) -> None:
         def work(db: apsw.Cursor) -> None:
@@ -133,8 +165,8 @@ class SqliteJournal:
 def load_session(db: apsw.Cursor, key: SessionKey) -> Session:
     number = _number(db, key)
     found = rows(db, "SELECT state FROM snapshots WHERE session = ?", (number,))
-    base = decode_session(found[0][0]) if found else Session(key=key)
-    return fold_all(base, events_after(db, number, base.position))
+    base = snapshot_of(key, found[0][0] if found else None)
+    return folded(base, records_after(db, number, base.position))
 
 
 def add_turns(db: apsw.Cursor, number: int, commit: Commit, shift: int) -> None:
@@ -185,7 +217,7 @@ def _accept(
 
 
 def _claim_ready(db: apsw.Cursor, node: NodeId, limit: int) -> list[Claim]:
-    ready = rows(db, READY, (limit,))
+    ready = rows(db, READY, (node, limit))
     return [Claim(SessionKey(key), _take(db, node, number)) for number, key in ready]
 
 
@@ -201,12 +233,12 @@ def _claim_one(db: apsw.Cursor, node: NodeId, key: SessionKey) -> list[Claim]:
 
 def _take(db: apsw.Cursor, node: NodeId, number: int) -> int:
     epoch = int(rows(db, "UPDATE epochs SET last = last + 1 RETURNING last")[0][0])
-    db.execute("UPDATE sessions SET owner = ?, epoch = ? WHERE n = ?", (node, epoch, number))
+    db.execute(TAKE, (node, epoch, number))
     return epoch
 
 
 class _Stand(Struct, frozen=True):
-    """How a session stands in the file, for its owner."""
+    """The stored state of a session, for its owner."""
 
     number: int
     head: int
@@ -220,20 +252,30 @@ class _Stand(Struct, frozen=True):
     busy: int
 
 
-def _fenced(db: apsw.Cursor, key: SessionKey, fence: Fence) -> _Stand:
-    """Raises Fenced when the session or the node has been taken over."""
+def _check_fence(db: apsw.Cursor, key: SessionKey, fence: Fence) -> _Stand:
+    """Return the session's state. Raise Fenced when the session or the node has been taken over."""
     found = rows(db, FENCED, (key, fence.node, fence.epoch))
     if not found:
         raise Fenced(f"{key} belongs to another process now")
     return _Stand(*found[0])
 
 
-def _append(db: apsw.Cursor, commit: Commit, fence: Fence, chain: Chain) -> int:
-    stand = _fenced(db, commit.key, fence)
+def _abandon(db: apsw.Cursor, session: Session, fence: Fence) -> None:
+    stand = _check_fence(db, session.key, fence)
+    at = session.waiting[-1].at if session.waiting else 0.0
+    db.execute(ABANDON_TURNS, (at, stand.number))
+    db.execute(ABANDON_QUESTIONS, (stand.number,))
+    waiting = len(session.waiting) + stand.head - session.position
+    db.execute(ABANDON, (waiting, stand.number))
+    db.execute(STIR, (1, is_busy("idle", waiting), stand.number))
+
+
+def _append(db: apsw.Cursor, commit: Commit, fence: Fence, chain: SqliteChain) -> int:
+    stand = _check_fence(db, commit.key, fence)
     number, head, tail = stand.number, stand.head, stand.tail
     if not stand.written <= commit.base <= head:
         raise Refused(f"{commit.key}: the commit is not made from the session's latest state")
-    if commit.standing is not None and commit.standing != version(db):
+    if commit.trust_version is not None and commit.trust_version != version(db):
         raise Outdated(f"{commit.key}: who may do what has changed meanwhile")
     add_turns(db, number, commit, shift=head - commit.base)
     add_usage(db, number, commit, head)
@@ -244,7 +286,8 @@ def _append(db: apsw.Cursor, commit: Commit, fence: Fence, chain: Chain) -> int:
     scroll.write(db, commit)
     for reply in commit.replies:
         where, body = reply.address, encode(reply).decode()
-        db.execute(ADD_REPLY, (reply.id, number, where.platform, where.chat, body, commit.at))
+        there = (reply.id, number, where.platform, where.chat)
+        db.execute(ADD_REPLY, (*there, body, commit.at, reply.kind != "removal"))
     if commit.homes:
         set_homes(db, number, homes_of(commit), tail)
     add_questions(db, number, commit)
@@ -255,7 +298,7 @@ def _append(db: apsw.Cursor, commit: Commit, fence: Fence, chain: Chain) -> int:
     s = commit.summary
     waiting = stand.waiting - s.taken
     place = (head, head, tail, s.id, scroll.conversation, scroll.tail, scroll.at)
-    shown = (s.phase, s.mark, s.runs, s.title, s.rows, waiting, commit.at)
+    shown = (s.phase, s.mark, s.runs, s.title, s.rows, waiting, commit.at, s.due_at)
     db.execute(UPDATE_SESSION, (*place, *shown, number))
     ready = not commit.rests or head != commit.after.position
     busy = is_busy(s.phase, waiting)
@@ -267,7 +310,8 @@ def _append(db: apsw.Cursor, commit: Commit, fence: Fence, chain: Chain) -> int:
     return head
 
 
-def _awaited(commit: Commit) -> bool:
-    """Another process may wait for this: it is to send it, to show it, or has asked for it."""
+def _is_awaited(commit: Commit) -> bool:
+    """Return True if another process may be waiting for this commit, to send it, to show it, or for
+    an answer."""
     over = any(turn.state != "running" for turn in commit.turns)
     return bool(commit.replies or commit.summary.taken or commit.grants or over)

@@ -1,4 +1,4 @@
-"""Listings and search over all sessions. All of it can be rebuilt from the journal."""
+"""Listings and search over all sessions. All tables here can be rebuilt from the journal."""
 
 import time
 from collections import Counter
@@ -23,18 +23,18 @@ from hermes.core.store import (
     Spending,
     UsageSum,
 )
-from hermes.stores.hits import Wanted
+from hermes.stores.hits import SearchRequest
 from hermes.stores.listing import conversation_row, session_row, turn_row
-from hermes.stores.sqlite.chains import events_after
+from hermes.stores.sqlite.chains import events_after, records_after
 from hermes.stores.sqlite.directory import chats, homes
 from hermes.stores.sqlite.nodes import SqliteNodes
 from hermes.stores.sqlite.questions import overdue, question, questions
-from hermes.stores.sqlite.reader import Reader, rows
+from hermes.stores.sqlite.reader import SqliteReader, rows
 from hermes.stores.sqlite.rebuild import rebuild_all
 from hermes.stores.sqlite.search import index_messages, is_unread, search
 from hermes.stores.sqlite.usage import UNNAME, spent, usage
-from hermes.stores.sqlite.writer import Writer, whole_or_nothing
-from hermes.stores.words import asked
+from hermes.stores.sqlite.writer import SqliteWriter, whole_or_nothing
+from hermes.stores.words import parse_query
 
 INDEX_ROWS = 5_000
 READING_MAX_S = 2.0  # before one search; beats do the rest
@@ -112,7 +112,7 @@ BUSY = (
 
 
 class SqliteLibrary:
-    def __init__(self, writer: Writer, reader: Reader, nodes: SqliteNodes) -> None:
+    def __init__(self, writer: SqliteWriter, reader: SqliteReader, nodes: SqliteNodes) -> None:
         self._writer = writer
         self._reader = reader
         self._nodes = nodes
@@ -150,25 +150,23 @@ class SqliteLibrary:
 
         return await self._reader.later(look)
 
+    async def records(self, key: SessionKey, *, after: int, limit: int) -> Sequence[bytes]:
+        def look(db: apsw.Cursor) -> list[bytes]:
+            number = db.execute("SELECT n FROM sessions WHERE key = ?", (key,)).get
+            return records_after(db, number or 0, after)[:limit]
+
+        return await self._reader.later(look)
+
     async def search(
         self, question: str, *, scope: Scope, limit: int, hidden: Sequence[Span] = ()
     ) -> Found:
-        meant = asked(question)
+        meant = parse_query(question)
         if not meant.wanted:
             return Found(notes=meant.notes)
-        read = await self._read_all()
-        wanted = Wanted(question=meant, scope=scope, limit=limit, hidden=tuple(hidden))
+        read = await _read_all(self._writer, self._reader)
+        wanted = SearchRequest(question=meant, scope=scope, limit=limit, hidden=tuple(hidden))
         hits, whole = await self._reader.later(lambda db: search(db, wanted))
         return wanted.found(hits, read=read, whole=whole)
-
-    async def _read_all(self) -> bool:
-        """Put into the index what is not there yet, unless that is a great deal."""
-        deadline = time.monotonic() + READING_MAX_S
-        while self._reader.now(is_unread):
-            if time.monotonic() > deadline:
-                return False
-            await self._writer.write(lambda db: index_messages(db, INDEX_ROWS))
-        return True
 
     async def conversations(
         self, key: SessionKey | None, *, limit: int
@@ -220,7 +218,7 @@ class SqliteLibrary:
             sql = "SELECT n, owner IS NOT NULL AND ready FROM sessions WHERE key = ?"
             for number, busy in rows(db, sql, (key,)):
                 if busy:
-                    raise Rejected(f"{key} is at work. Stop its turn first, then delete it.")
+                    raise Rejected(f"{key} is running. Stop its turn first, then delete it.")
                 for statement in DELETE:
                     db.execute(statement, (number,))
                 db.execute(INDEXED)
@@ -234,6 +232,17 @@ class SqliteLibrary:
         await self._writer.write(whole_or_nothing(rebuild_all))
 
 
+async def _read_all(writer: SqliteWriter, reader: SqliteReader) -> bool:
+    """Index all rows that are not indexed yet, unless there are very many. Return True if none is
+    left."""
+    deadline = time.monotonic() + READING_MAX_S
+    while reader.now(is_unread):
+        if time.monotonic() > deadline:
+            return False
+        await writer.write(lambda db: index_messages(db, INDEX_ROWS))
+    return True
+
+
 def _find(db: apsw.Cursor, name: str) -> SessionRow | None:
     found = rows(db, f"{SESSION} {EXACTLY}", (name, name, name))
     if not found and name:
@@ -244,7 +253,7 @@ def _find(db: apsw.Cursor, name: str) -> SessionRow | None:
 
 
 def _counts(db: apsw.Cursor) -> Counts:
-    """Reads what is busy and what is open, however much there is beside it."""
+    """Return the counts. It reads only busy and open rows, however many others there are."""
     phases, marks, outbox = Counter[str](), Counter[str](), Counter[str]()
     queued, oldest = 0, list[float]()
     for phase, mark, count, waiting in rows(db, BUSY):

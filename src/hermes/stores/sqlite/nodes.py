@@ -1,7 +1,7 @@
-"""Who is alive. Each process holds a lock on a file of its own; the kernel lets go when it dies.
+"""Track which processes are alive. Each holds a file lock, which the kernel releases when it dies.
 
-A process that is stopped keeps its lock but not its lease. Being buried is for good: whoever finds
-itself buried has lost its sessions and writes nothing more.
+A stopped process keeps its lock but not its lease. Being declared dead is final: such a process has
+lost its sessions and writes nothing more.
 """
 
 import fcntl
@@ -14,10 +14,10 @@ import apsw
 from hermes.core.errors import Fenced
 from hermes.core.ids import NodeId
 from hermes.core.store import Boot
-from hermes.stores.sqlite.bell import Bell, remove_bell
-from hermes.stores.sqlite.reader import Reader, rows
+from hermes.stores.sqlite.reader import SqliteReader, rows
 from hermes.stores.sqlite.search import index_messages
-from hermes.stores.sqlite.writer import Writer
+from hermes.stores.sqlite.wakeup import SqliteWakeUp, remove_bell
+from hermes.stores.sqlite.writer import SqliteWriter
 
 POLL_S = 1.0
 INDEX_ROWS_MAX = 2_000
@@ -43,8 +43,8 @@ WHERE seat <> '' AND seat = ? ORDER BY boot DESC LIMIT ?
 class SqliteNodes:
     def __init__(
         self,
-        writer: Writer,
-        reader: Reader,
+        writer: SqliteWriter,
+        reader: SqliteReader,
         folder: Path,
         lease_s: float,
         clock: Callable[[], float],
@@ -56,14 +56,14 @@ class SqliteNodes:
         self._lease_s = lease_s
         self._clock = clock
         self._lease_clock = lease_clock
-        self.bell = Bell(folder)
+        self.bell = SqliteWakeUp(folder)
         self._locks: dict[NodeId, int] = {}
         self._seen = 0
         self._changes = 0
 
     async def join(self, node: NodeId, *, seat: str = "") -> None:
         self._folder.mkdir(mode=0o700, exist_ok=True)
-        self._locks[node] = _locked(self._folder / f"{node}.lock")
+        self._locks[node] = _lock(self._folder / f"{node}.lock")
         now, until = self._clock(), self._lease_clock() + self._lease_s
         row = {"id": node, "at": now, "until": until, "seat": seat}
 
@@ -119,8 +119,9 @@ class SqliteNodes:
         self.bell.ring()
 
     async def wake(self, timeout_s: float) -> None:
-        """Others ring. What they did not ring for shows in the file's data version, looked at once
-        a second; whoever was rung looks at it, too, or would wake for the same thing twice."""
+        """Wait for news of other processes. A change without a wake-up shows in the file's data
+        version, which is polled once a second. It is read after a wake-up, too, so that one change
+        wakes only once."""
         left, known = timeout_s, self._changes
         while left > 0:
             rung = await self.bell.wait(min(POLL_S, left))
@@ -133,7 +134,7 @@ class SqliteNodes:
                 return
 
     def bury_dead(self, db: apsw.Cursor) -> None:
-        """Everybody whose lock is free or whose lease ran out, except ourselves."""
+        """Declare dead every other node whose lock is free or whose lease has expired."""
         now = self._lease_clock()
         for name, until in rows(db, "SELECT id, lease_until FROM nodes WHERE buried = 0"):
             node = NodeId(name)
@@ -147,7 +148,7 @@ class SqliteNodes:
                 remove_bell(self._folder, node)
 
     def joined(self) -> Sequence[NodeId]:
-        """The nodes of this process that have not left yet."""
+        """Return the nodes of this process that have not left."""
         return tuple(self._locks)
 
     def _unlock(self, node: NodeId) -> None:
@@ -159,20 +160,22 @@ class SqliteNodes:
 
 
 def bury(db: apsw.Cursor, node: NodeId) -> None:
-    """It owns nothing any more, in the same commit: so a fence need not look at nodes."""
+    """Declare a node dead and release its sessions in the same commit, so that a fence need not
+    check nodes."""
     db.execute("UPDATE nodes SET buried = 1 WHERE id = ?", (node,))
     db.execute("UPDATE sessions SET owner = NULL WHERE owner = ?", (node,))
     db.execute("DELETE FROM holds WHERE node = ?", (node,))
 
 
 def is_buried(db: apsw.Cursor, node: NodeId) -> bool:
-    """A node that is not in the table was buried so long ago that its row is gone."""
+    """Return True if the node was declared dead. A node that is missing from the table died so long
+    ago that its row was removed."""
     return rows(db, "SELECT buried FROM nodes WHERE id = ?", (node,)) != [(0,)]
 
 
 def demand_alive(db: apsw.Cursor, node: NodeId) -> None:
     if is_buried(db, node):
-        raise Fenced(f"node {node} was taken for dead; it writes nothing more")
+        raise Fenced(f"node {node} was declared dead and may not write any more")
 
 
 def _boot(node: str, started_at: float, buried: int, parted: int) -> Boot:
@@ -181,7 +184,7 @@ def _boot(node: str, started_at: float, buried: int, parted: int) -> Boot:
     return Boot(NodeId(node), started_at, "left" if parted else "died")
 
 
-def _locked(path: Path) -> int:
+def _lock(path: Path) -> int:
     handle = os.open(path, os.O_RDWR | os.O_CREAT, 0o600)
     fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
     return handle

@@ -12,17 +12,19 @@ import apsw
 from hermes.core.errors import HermesError, StoreFailed, StoreTooNew
 from hermes.core.store import Store
 from hermes.stores.audit_key import OPEN_KEY
-from hermes.stores.sqlite.audit import Chain, SqliteAudit
+from hermes.stores.sqlite.audit import SqliteAudit, SqliteChain
+from hermes.stores.sqlite.cursors import SqliteCursors
 from hermes.stores.sqlite.failures import explained
 from hermes.stores.sqlite.journal import SqliteJournal
 from hermes.stores.sqlite.library import SqliteLibrary
 from hermes.stores.sqlite.nodes import SqliteNodes
 from hermes.stores.sqlite.outbox import SqliteOutbox
-from hermes.stores.sqlite.reader import Reader
+from hermes.stores.sqlite.reader import SqliteReader
 from hermes.stores.sqlite.texts import SqliteTexts
 from hermes.stores.sqlite.trust import SqliteTrust
 from hermes.stores.sqlite.upkeep import SqliteUpkeep, copy_to
-from hermes.stores.sqlite.writer import Writer, close_quietly
+from hermes.stores.sqlite.writer import SqliteWriter, close_quietly
+from hermes.views.files import is_full, unwritable
 
 BUSY_TIMEOUT_MS = 10_000
 LEASE_S = 15.0
@@ -38,20 +40,23 @@ async def open_sqlite(
     busy_ms: int = BUSY_TIMEOUT_MS,
     audit_key: bytes = OPEN_KEY,
 ) -> Store:
-    """Raises a StoreFailed that says what to do. The folder must exist."""
+    """Open the store. The folder must exist. Raise a StoreFailed that says what to do."""
     name = str(path)
     try:
-        writer, reader = _opened(path, vfs, busy_ms)
+        writer, reader = _open(path, vfs, busy_ms)
     except apsw.Error as error:
         raise explained(error, name) from error
     except OSError as error:
+        if is_full(error):
+            raise unwritable(path, error) from error
         raise StoreFailed(f"{name}: {error.strerror}. Check the folder's permissions.") from error
     nodes = SqliteNodes(writer, reader, path.parent / "nodes", lease_s, clock, lease_clock)
-    chain = Chain(audit_key)
+    chain = SqliteChain(audit_key)
     return Store(
         journal=SqliteJournal(writer, reader, nodes, clock, chain),
         nodes=nodes,
         outbox=SqliteOutbox(writer, reader, clock),
+        cursors=SqliteCursors(writer, reader),
         library=SqliteLibrary(writer, reader, nodes),
         texts=SqliteTexts(writer, reader),
         trust=SqliteTrust(writer, reader, nodes.bell, clock, chain),
@@ -60,8 +65,23 @@ async def open_sqlite(
     )
 
 
-def _opened(path: Path, vfs: str | None, busy_ms: int) -> tuple[Writer, Reader]:
-    """On a disk that takes no writes, what is stored stays readable and every write says so."""
+def check_sqlite(path: Path) -> None:
+    """Raise a StoreFailed when `open_sqlite` could not use the file. Nothing is changed."""
+    if not path.exists():
+        return
+    try:
+        db = _read_connection(str(path), None)
+        try:
+            _demand_known(_version(db), len(_migrations()), path)
+        finally:
+            db.close()
+    except apsw.Error as error:
+        raise explained(error, str(path)) from error
+
+
+def _open(path: Path, vfs: str | None, busy_ms: int) -> tuple[SqliteWriter, SqliteReader]:
+    """Open the connections. On a read-only disk the data stays readable, and every write reports
+    the disk."""
     name = str(path)
     try:
         db, final = _connect(path, vfs, busy_ms), None
@@ -71,12 +91,13 @@ def _opened(path: Path, vfs: str | None, busy_ms: int) -> tuple[Writer, Reader]:
         final = explained(apsw.ReadOnlyError(str(error)), name)
         name = f"file:{quote(name)}?immutable=1"
         db = _read_connection(name, vfs)
-    reader = Reader(_read_connection(name, vfs), _read_connection(name, vfs), str(path))
-    return Writer(db, str(path), final), reader
+    reader = SqliteReader(_read_connection(name, vfs), _read_connection(name, vfs), str(path))
+    return SqliteWriter(db, str(path), final), reader
 
 
 def _connect(path: Path, vfs: str | None, busy_ms: int) -> apsw.Connection:
-    """The connection that writes, on a file whose schema is ours. Half of one is closed again."""
+    """Return the write connection on a file with an up-to-date schema. It is closed again if this
+    fails."""
     if vfs is None:
         _make_closed(path)
     db = apsw.Connection(str(path), vfs=vfs)
@@ -95,7 +116,8 @@ def _connect(path: Path, vfs: str | None, busy_ms: int) -> apsw.Connection:
 
 
 def _make_closed(path: Path) -> None:
-    """SQLite would make the file as the umask says; its logs get the mode that the file has."""
+    """Create the file with mode 0600. SQLite would use the umask; its log files get the mode of the
+    file."""
     with suppress(OSError):  # what is wrong with the place, SQLite says better
         os.close(os.open(path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600))
 
@@ -107,14 +129,10 @@ def _read_connection(name: str, vfs: str | None) -> apsw.Connection:
 
 
 def migrate(db: apsw.Connection, path: Path, steps: Sequence[str]) -> None:
-    """Numbered steps, all in one transaction, with a copy of the old file before it; a file that is
-    just being made has nothing to keep."""
+    """Run numbered steps in one transaction, after a backup of the old file. A new file needs no
+    backup."""
     version = _version(db)
-    if version > len(steps):
-        raise StoreTooNew(
-            f"{path}: written by a newer Hermes (schema {version}, this one knows {len(steps)}). "
-            "Update Hermes, or restore an older backup."
-        )
+    _demand_known(version, len(steps), path)
     if version == len(steps):
         return
     db.execute("BEGIN IMMEDIATE")  # two processes may start together: the second finds it done
@@ -132,8 +150,16 @@ def migrate(db: apsw.Connection, path: Path, steps: Sequence[str]) -> None:
         raise
 
 
+def _demand_known(version: int, known: int, path: Path) -> None:
+    if version > known:
+        raise StoreTooNew(
+            f"{path}: written by a newer Hermes (schema {version}, this one knows {known}). "
+            "Update Hermes, or restore an older backup."
+        )
+
+
 def _keep(db: apsw.Connection, target: Path) -> None:
-    """By a connection of its own: ours has begun to write."""
+    """Back up the file by a separate connection, because ours has begun to write."""
     old = _read_connection(db.filename, db.open_vfs)
     try:
         copy_to(old, target)

@@ -1,4 +1,4 @@
-"""What people were asked, and what became of it: rows of the commits that tell of it."""
+"""Questions to people and their state: rows of the commits that record them."""
 
 import apsw
 
@@ -16,11 +16,7 @@ SELECT q.id, s.key, q.turn, q.tool, q.preview, q.why, q.asked_at, q.expires_at, 
        q.decided_by, q.decided_at
 FROM questions q JOIN sessions s ON s.n = q.session
 """
-OVERDUE = """
-SELECT s.key FROM questions q JOIN sessions s ON s.n = q.session
-WHERE q.state = 'pending' AND q.expires_at > 0 AND q.expires_at <= ?
-GROUP BY s.key ORDER BY min(q.expires_at) LIMIT ?
-"""
+OVERDUE = "SELECT key FROM sessions WHERE due_at > 0 AND due_at <= ? ORDER BY due_at LIMIT ?"
 
 
 def add_questions(db: apsw.Cursor, number: int, commit: Commit) -> None:

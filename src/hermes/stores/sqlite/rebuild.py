@@ -1,17 +1,21 @@
-"""Make the projections anew from the journal, in one transaction.
+"""Rebuild the projections from the journal, in one transaction.
 
-People, invites, requests, grants and the audit log are left alone: what was revoked, and by whom,
-stands in no journal.
+People, invites, requests, grants and the audit log are left alone: the journal does not record what
+was revoked, or by whom.
 """
+
+from contextlib import suppress
 
 import apsw
 
+from hermes.core.errors import Refused, RowUnreadable
 from hermes.core.ids import SessionKey
-from hermes.core.projection import commit_of, summary_of
+from hermes.core.projection import at_of, commit_of, summary_of
+from hermes.core.salvage import readable
 from hermes.core.session import Session
-from hermes.stores.sqlite.chains import Scroll, events_after
+from hermes.stores.sqlite.chains import Scroll, records_after
 from hermes.stores.sqlite.directory import rebuild_directory
-from hermes.stores.sqlite.journal import add_turns, is_busy
+from hermes.stores.sqlite.journal import ABANDON_QUESTIONS, ABANDON_TURNS, add_turns, is_busy
 from hermes.stores.sqlite.questions import add_questions
 from hermes.stores.sqlite.reader import rows
 from hermes.stores.sqlite.search import forget_index
@@ -19,7 +23,7 @@ from hermes.stores.sqlite.usage import add_usage
 
 REBUILT = """
 UPDATE sessions SET conversation = ?, row_tail = ?, row_at = ?, id = ?,
-    phase = ?, mark = ?, runs = ?, title = ?, rows = ?, waiting = ?, busy = ?
+    phase = ?, mark = ?, runs = ?, title = ?, rows = ?, waiting = ?, busy = ?, due_at = ?
 WHERE n = ?
 """
 
@@ -35,14 +39,20 @@ def rebuild_all(db: apsw.Cursor) -> None:
 
 
 def _rebuild(db: apsw.Cursor, number: int, key: SessionKey) -> None:
+    """Rebuild one session from its journal, as far as that can be read."""
     session, scroll = Session(key=key), Scroll(number)
-    for event in events_after(db, number, 0):
-        commit = commit_of(session, (event,))
-        add_turns(db, number, commit, shift=0)
-        add_usage(db, number, commit, session.position)
-        add_questions(db, number, commit)
-        scroll.write(db, commit)
-        session = commit.after
+    with suppress(RowUnreadable, Refused):
+        for before, event, after in readable(session, records_after(db, number, 0)):
+            if after.salvaged and not before.salvaged:
+                db.execute(ABANDON_TURNS, (at_of(event), number))
+                db.execute(ABANDON_QUESTIONS, (number,))
+            commit = commit_of(before, (event,))
+            add_turns(db, number, commit, shift=0)
+            add_usage(db, number, commit, before.position)
+            add_questions(db, number, commit)
+            scroll.write(db, commit)
+            session = after
     s, waiting = summary_of(session), len(session.waiting)
-    shown = (s.id, s.phase, s.mark, s.runs, s.title, s.rows, waiting, is_busy(s.phase, waiting))
+    busy = is_busy(s.phase, waiting)
+    shown = (s.id, s.phase, s.mark, s.runs, s.title, s.rows, waiting, busy, s.due_at)
     db.execute(REBUILT, (scroll.conversation, scroll.tail, scroll.at, *shown, number))

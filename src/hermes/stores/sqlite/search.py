@@ -1,7 +1,7 @@
-"""Full-text search: rows into the index some time after their commit, and hits out of it.
+"""Full-text search: rows enter the index some time after their commit.
 
-The newest rows are looked at first, in slices that grow, until there are enough candidates; only
-those are ranked. FTS5 cannot be interrupted inside a slice, so the clock is read between them.
+The newest rows are searched first, in growing slices, until there are enough candidates; only those
+are ranked. FTS5 cannot be interrupted inside a slice, so the clock is read between them.
 """
 
 import time
@@ -12,7 +12,7 @@ import apsw
 
 from hermes.core.codec import decode_line
 from hermes.core.store import Hit
-from hermes.stores.hits import Wanted, hit_of
+from hermes.stores.hits import SearchRequest, hit_of
 from hermes.stores.sqlite.reader import rows
 from hermes.stores.words import Lens, Term, place_words, scope_word, words_of
 
@@ -46,12 +46,12 @@ WHERE m.n IN ({places})
 
 
 def is_unread(db: apsw.Cursor) -> bool:
-    """Are there rows that cannot be found yet?"""
+    """Return True if there are rows that are not indexed yet."""
     return bool(db.execute(UNREAD).get)
 
 
 def index_messages(db: apsw.Cursor, limit: int) -> None:
-    """Put some rows that are not searchable yet into the index, the oldest first."""
+    """Index some of the rows that are not indexed yet, the oldest first."""
     upto = int(db.execute("SELECT upto FROM indexed").get)
     made, chars = list[tuple[int, str]](), 0
     for n, key, line in db.execute(FRESH, (upto, limit)):
@@ -66,16 +66,16 @@ def index_messages(db: apsw.Cursor, limit: int) -> None:
 
 
 def forget_index(db: apsw.Cursor) -> None:
-    """All rows are to be read again."""
+    """Mark all rows as not indexed."""
     db.execute("INSERT INTO message_index (message_index) VALUES ('delete-all')")
     db.execute("UPDATE indexed SET upto = 0")
 
 
 def search(
-    db: apsw.Cursor, wanted: Wanted, clock: Callable[[], float] = time.monotonic
+    db: apsw.Cursor, wanted: SearchRequest, clock: Callable[[], float] = time.monotonic
 ) -> tuple[list[Hit], bool]:
-    """Ranked by how much of a row is about the words; among equals the latest first. False: the
-    time was over before all was looked at."""
+    """Return hits ranked by how much of a row is about the words, among equals the latest first;
+    and False if time ran out before all rows were searched."""
     deadline = clock() + TIME_MAX_S
 
     def late() -> bool:
@@ -94,14 +94,14 @@ def search(
 
 
 def relevance(api: apsw.FTS5ExtensionApi, *_: object) -> float:
-    """How often the words stand there, for so long a row. How rare a word is does not count: all
-    must occur, and to count a common one would mean to read the whole index."""
+    """Rank a row by how often the words occur for its length. The rarity of a word does not count:
+    all words must occur, and counting a common one would read the whole index."""
     count = api.inst_count
     return count / (count + 0.3 + 0.9 * api.column_size(0) / USUAL_WORDS)
 
 
 def _candidates(
-    db: apsw.Cursor, wanted: Wanted, late: Callable[[], bool]
+    db: apsw.Cursor, wanted: SearchRequest, late: Callable[[], bool]
 ) -> tuple[list[tuple[Any, ...]], bool]:
     ranges = wanted.ranges()
     sql = SLICE.format(hidden=HIDDEN * len(ranges))
@@ -117,8 +117,8 @@ def _candidates(
     return found, True
 
 
-def _hits(db: apsw.Cursor, places: Sequence[int], wanted: Wanted) -> list[Hit]:
-    """In this order."""
+def _hits(db: apsw.Cursor, places: Sequence[int], wanted: SearchRequest) -> list[Hit]:
+    """Return the hits in this order."""
     lens = Lens(wanted.question)
     sql = HITS.format(places=", ".join("?" * len(places)))
     hits = {
@@ -128,8 +128,9 @@ def _hits(db: apsw.Cursor, places: Sequence[int], wanted: Wanted) -> list[Hit]:
     return [hits[n] for n in places if n in hits]
 
 
-def _match(wanted: Wanted) -> str:
-    """Words have letters and digits only, so that quotes hold them."""
+def _match(wanted: SearchRequest) -> str:
+    """Return the FTS5 expression. Words contain letters and digits only, so quoting them is
+    safe."""
     word = scope_word(wanted.scope)
     all_of = " AND ".join([*[f'"{word}"'] * bool(word), *map(_phrase, wanted.question.wanted)])
     none_of = " OR ".join(map(_phrase, wanted.question.barred))

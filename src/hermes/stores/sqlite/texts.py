@@ -1,18 +1,18 @@
 """Long texts that many sessions share, each kept once."""
 
-from hermes.stores.sqlite.reader import Reader, rows
-from hermes.stores.sqlite.writer import Writer
-from hermes.stores.texts import Known, named
+from hermes.stores.sqlite.reader import SqliteReader, rows
+from hermes.stores.sqlite.writer import SqliteWriter
+from hermes.stores.texts import KnownTexts, named
 
 KEEP = "INSERT OR IGNORE INTO texts (digest, text) VALUES (?, ?)"
 TEXT = "SELECT text FROM texts WHERE digest = ?"
 
 
 class SqliteTexts:
-    def __init__(self, writer: Writer, reader: Reader) -> None:
+    def __init__(self, writer: SqliteWriter, reader: SqliteReader) -> None:
         self._writer = writer
         self._reader = reader
-        self._known = Known()
+        self._known = KnownTexts()
 
     async def keep(self, text: str) -> str:
         digest, kept = named(text)

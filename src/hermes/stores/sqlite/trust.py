@@ -1,4 +1,4 @@
-"""Who may come in, and what was allowed for good. Each change is one commit, with its entry."""
+"""People who may talk to Hermes, and permanent grants. Each change commits with its audit entry."""
 
 from collections.abc import Callable, Sequence
 from typing import TypeVar
@@ -9,12 +9,12 @@ from hermes.core.messages import sound
 from hermes.core.people import Role
 from hermes.core.policy import GRANTS_MAX
 from hermes.core.projection import Commit
-from hermes.core.trust import Invite, Known, Register, Request
+from hermes.core.trust import AdmissionRequest, Invite, KnownPerson, TrustRegister
 from hermes.stores import trusted
-from hermes.stores.sqlite.audit import Chain
-from hermes.stores.sqlite.bell import Bell
-from hermes.stores.sqlite.reader import Reader, rows
-from hermes.stores.sqlite.writer import Writer
+from hermes.stores.sqlite.audit import SqliteChain
+from hermes.stores.sqlite.reader import SqliteReader, rows
+from hermes.stores.sqlite.wakeup import SqliteWakeUp
+from hermes.stores.sqlite.writer import SqliteWriter
 
 T = TypeVar("T")
 
@@ -52,7 +52,12 @@ WHERE state IN ('pending', 'sending', 'failed') AND platform = ? AND chat = ?
 
 class SqliteTrust:
     def __init__(
-        self, writer: Writer, reader: Reader, bell: Bell, clock: Callable[[], float], chain: Chain
+        self,
+        writer: SqliteWriter,
+        reader: SqliteReader,
+        bell: SqliteWakeUp,
+        clock: Callable[[], float],
+        chain: SqliteChain,
     ) -> None:
         self._writer = writer
         self._reader = reader
@@ -63,12 +68,12 @@ class SqliteTrust:
     async def version(self) -> int:
         return self._reader.now(version)
 
-    async def register(self) -> Register:
+    async def register(self) -> TrustRegister:
         now = self._clock()
 
-        def look(db: apsw.Cursor) -> Register:
+        def look(db: apsw.Cursor) -> TrustRegister:
             people = [trusted.known_row(*row) for row in rows(db, PEOPLE)]
-            return Register(
+            return TrustRegister(
                 version=version(db),
                 people={(known.platform, known.id): known for known in people},
                 grants=trusted.readable_grants(rows(db, GRANTS, (now,))),
@@ -85,10 +90,10 @@ class SqliteTrust:
 
         await self._writer.write(work)
 
-    async def redeem(self, digest: str, known: Known) -> Known | None:
-        def work(db: apsw.Cursor) -> Known | None:
+    async def redeem(self, digest: str, known: KnownPerson) -> KnownPerson | None:
+        def work(db: apsw.Cursor) -> KnownPerson | None:
             for role, by in rows(db, REDEEM, (known.since, sound(digest))):
-                was = _known(db, known)
+                was = _find_person(db, known)
                 let_in = trusted.with_invite(known, Role(role), was.role if was else None, by)
                 _know(db, let_in)
                 self._chain.write(db, [trusted.redeemed(let_in, digest)])
@@ -97,9 +102,9 @@ class SqliteTrust:
 
         return self._ringing(await self._writer.write(work))
 
-    async def ask(self, request: Request, *, most: int) -> bool:
+    async def ask(self, request: AdmissionRequest, *, most: int) -> bool:
         def work(db: apsw.Cursor) -> bool:
-            db.execute(ASK, trusted.kept_request(request))
+            db.execute(ASK, trusted.request_values(request))
             if db.connection.changes() == 0:
                 return False
             db.execute(CROWD, (most,))
@@ -108,11 +113,11 @@ class SqliteTrust:
 
         return self._ringing(await self._writer.write(work))
 
-    async def requests(self) -> Sequence[Request]:
+    async def requests(self) -> Sequence[AdmissionRequest]:
         found = self._reader.now(lambda db: rows(db, f"{REQUEST} ORDER BY n"))
         return [trusted.request_row(*row) for row in found]
 
-    async def admit(self, known: Known, *, request: str = "") -> bool:
+    async def admit(self, known: KnownPerson, *, request: str = "") -> bool:
         who = (sound(known.platform), sound(known.id))
 
         def work(db: apsw.Cursor) -> bool:
@@ -126,9 +131,9 @@ class SqliteTrust:
 
         return self._ringing(await self._writer.write(work))
 
-    async def revoke(self, known: Known) -> None:
+    async def revoke(self, known: KnownPerson) -> None:
         def work(db: apsw.Cursor) -> None:
-            was, unsent = _known(db, known), 0
+            was, unsent = _find_person(db, known), 0
             for chat in trusted.chats_of(known, was.chat if was else ""):
                 db.execute(UNSEND, (sound(known.platform), chat))
                 unsent += db.connection.changes()
@@ -164,7 +169,7 @@ class SqliteTrust:
         return self._ringing(await self._writer.write(work))
 
     def _ringing(self, result: T) -> T:
-        """Others look at once when something has changed."""
+        """Wake other processes, which then reload the register, and return the result."""
         if result:
             self._bell.ring()
         return result
@@ -175,7 +180,7 @@ def version(db: apsw.Cursor) -> int:
 
 
 def add_grants(db: apsw.Cursor, commit: Commit) -> None:
-    """What a person allowed for good with this commit."""
+    """Store the grants that a person made with this commit."""
     for grant in commit.grants:
         db.execute(GRANT, (grant.id, trusted.encode_grant(grant), grant.expires_at))
         if db.connection.changes():
@@ -183,15 +188,15 @@ def add_grants(db: apsw.Cursor, commit: Commit) -> None:
     db.execute(ENDED, (commit.at, GRANTS_MAX))
 
 
-def _known(db: apsw.Cursor, known: Known) -> Known | None:
+def _find_person(db: apsw.Cursor, known: KnownPerson) -> KnownPerson | None:
     who = (sound(known.platform), sound(known.id))
     found = rows(db, f"{PEOPLE} WHERE platform = ? AND id = ?", who)
     return trusted.known_row(*found[0]) if found else None
 
 
-def _know(db: apsw.Cursor, known: Known) -> None:
-    """Whoever is known does not ask any more."""
-    platform, id_, *_ = row = trusted.kept(known)
+def _know(db: apsw.Cursor, known: KnownPerson) -> None:
+    """Store a person and close their admission requests."""
+    platform, id_, *_ = row = trusted.person_values(known)
     db.execute(KNOW, row)
     db.execute(SETTLED, (platform, id_))
     db.execute(CHANGED)

@@ -1,4 +1,4 @@
-"""Care of the file: integrity check, a copy while others write, an orderly end."""
+"""Maintenance of the file: integrity check, backup while others write, orderly shutdown."""
 
 import asyncio
 import os
@@ -11,9 +11,9 @@ import apsw
 from hermes.core.errors import StoreFailed
 from hermes.stores.sqlite.failures import explained
 from hermes.stores.sqlite.nodes import SqliteNodes
-from hermes.stores.sqlite.reader import Reader, rows
-from hermes.stores.sqlite.writer import Writer
-from hermes.views.files import new_file
+from hermes.stores.sqlite.reader import SqliteReader, rows
+from hermes.stores.sqlite.writer import SqliteWriter
+from hermes.views.files import new_file, unwritable
 
 PROBLEMS_MAX = 20
 GAPS = """
@@ -36,7 +36,7 @@ SELECT key FROM sessions WHERE busy <> (phase <> 'idle' OR waiting > 0) LIMIT 20
 
 
 class SqliteUpkeep:
-    def __init__(self, writer: Writer, reader: Reader, nodes: SqliteNodes) -> None:
+    def __init__(self, writer: SqliteWriter, reader: SqliteReader, nodes: SqliteNodes) -> None:
         self._writer = writer
         self._reader = reader
         self._nodes = nodes
@@ -60,7 +60,7 @@ class SqliteUpkeep:
 
 
 def copy_to(db: apsw.Connection, target: Path) -> None:
-    """A consistent copy. It stands under its name only when it is whole."""
+    """Write a consistent copy. The file gets its name only when it is complete."""
     half = target.with_name(f".{target.name}.{os.getpid()}.half")
     try:
         new_file(half, b"")  # closed to others before there is something in it
@@ -76,7 +76,7 @@ def copy_to(db: apsw.Connection, target: Path) -> None:
     except apsw.Error as error:
         raise explained(error, str(target)) from error
     except OSError as error:
-        raise StoreFailed(f"{target}: {error.strerror}") from error
+        raise unwritable(target, error) from error
     finally:
         half.unlink(missing_ok=True)
 

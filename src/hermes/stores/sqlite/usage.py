@@ -1,4 +1,4 @@
-"""The accounts: every model call and every tool call, written with the commit that tells of it."""
+"""Usage accounting: model calls and tool calls, written with the commit that records them."""
 
 from collections.abc import Sequence
 
@@ -72,7 +72,7 @@ WHERE session = ?1
 
 
 def add_usage(db: apsw.Cursor, number: int, commit: Commit, before: int) -> None:
-    """`before` is the position behind which the commit's events stand."""
+    """Store the usage of a commit. `before` is the journal position before the commit's events."""
     for row in commit.usage:
         spent, usage = row.spent, row.spent.usage
         told = (sound(row.platform), sound(row.person), sound(spent.model), spent.purpose)

@@ -1,7 +1,7 @@
-"""The one thread that writes. It takes everything that waits, commits once, then wakes them all.
+"""The write thread: it takes everything that waits, commits once, then answers all callers.
 
-A caller is answered only after the flush that made its work durable. One piece of work that is
-refused does not spoil the others of its batch.
+A caller gets its result only after the flush that made its work durable. A job that is refused does
+not fail the others of its batch.
 """
 
 import asyncio
@@ -14,7 +14,7 @@ from typing import Any, TypeVar
 import apsw
 from msgspec import Struct
 
-from hermes.core.errors import HermesError, StoreBusy, StoreFailed
+from hermes.core.errors import HermesError, StoreBusy, StoreClosed, StoreFailed
 from hermes.stores.sqlite.failures import explained, is_final
 
 T = TypeVar("T")
@@ -44,7 +44,7 @@ class _Done(Struct, frozen=True):
 
 
 class _Spoilt(Exception):
-    """A piece of work failed in a way that nobody foresaw; what it wrote must not stay."""
+    """A job failed with an unforeseen error; its writes must be rolled back."""
 
     def __init__(self, job: _Job, error: Exception) -> None:
         super().__init__(str(error))
@@ -52,7 +52,7 @@ class _Spoilt(Exception):
         self.error = error
 
 
-class Writer:
+class SqliteWriter:
     """Owns the write connection. `write` runs a function inside the next commit."""
 
     def __init__(self, db: apsw.Connection, path: str, final: StoreFailed | None = None) -> None:
@@ -61,18 +61,22 @@ class Writer:
         self._path = path
         self._batches: queue.SimpleQueue[list[_Job] | None] = queue.SimpleQueue()
         self._waiting = 0
-        self._closing = False
+        self._closed = False  # for callers
+        self._closing = False  # for the thread: there will be no more
         self._gathered: dict[asyncio.AbstractEventLoop, list[_Job]] = {}
         self._final = final
         self._thread = threading.Thread(target=self._run, name="hermes-writer", daemon=True)
         self._thread.start()
 
     async def write(self, work: Callable[[apsw.Cursor], T]) -> T:
-        """Raises what `work` raises, or a StoreFailed when the commit did not happen.
+        """Run `work` in the next commit. Raise what `work` raises, or a StoreFailed when the commit
+        failed.
 
-        Work that refuses does so before it writes anything; work that cannot promise that brings
-        a savepoint of its own (`whole_or_nothing`).
+        A job must refuse before it writes anything, or bring a savepoint of its own
+        (`whole_or_nothing`).
         """
+        if self._closed:
+            raise StoreClosed
         if self._final is not None:
             raise self._final
         if self._waiting >= WAITING_MAX:
@@ -90,10 +94,12 @@ class Writer:
             self._waiting -= 1
 
     def _hand_over(self, loop: asyncio.AbstractEventLoop) -> None:
-        """Once per turn of the loop: whoever was ready in it shares the next flush."""
+        """Hand over the jobs once per turn of the event loop, so that they share the next flush."""
         self._batches.put(self._gathered.pop(loop))
 
     async def close(self) -> None:
+        """Write all jobs that were asked for before, and refuse new ones."""
+        self._closed = True
         await asyncio.sleep(0)
         self._batches.put(None)
         await asyncio.to_thread(self._thread.join)
@@ -106,7 +112,7 @@ class Writer:
         close_quietly(self._db)
 
     def _commit(self, jobs: list[_Job]) -> list[_Done]:
-        """One transaction for these and for all that are handed over while it is being made."""
+        """Commit these jobs, and all that are handed over meanwhile, in one transaction."""
         if self._final is not None:
             return [_Done(job, error=self._final) for job in jobs]
         jobs = list(jobs)
@@ -156,7 +162,7 @@ class Writer:
 
 
 def _tell(done: list[_Done]) -> None:
-    """One wake-up per event loop for the whole batch."""
+    """Give the callers their results, with one wake-up per event loop for the whole batch."""
     by_loop: dict[asyncio.AbstractEventLoop, list[_Done]] = {}
     for each in done:
         by_loop.setdefault(each.job.loop, []).append(each)
@@ -171,7 +177,8 @@ def _tell_all(group: list[_Done]) -> None:
 
 
 def whole_or_nothing(work: Callable[[apsw.Cursor], T]) -> Callable[[apsw.Cursor], T]:
-    """The same work, undone as a whole when it refuses half-way."""
+    """Return the same job with a savepoint: it is rolled back as a whole when it refuses half-
+    way."""
 
     def careful(db: apsw.Cursor) -> T:
         db.execute("SAVEPOINT work")
@@ -188,7 +195,8 @@ def whole_or_nothing(work: Callable[[apsw.Cursor], T]) -> Callable[[apsw.Cursor]
 
 
 def close_quietly(db: apsw.Connection) -> None:
-    """Closing folds the log into the file if it can. If it cannot, the log is read next time."""
+    """Close the database, which checkpoints the write-ahead log if possible; else the log is read
+    next time."""
     try:
         db.close()
     except apsw.Error:

@@ -1,1 +1,1 @@
-"""Boxes for commands: bubblewrap where it is, else Landlock, else nothing runs."""
+"""Sandboxes for commands: own namespaces, bubblewrap or Landlock; without one nothing runs."""

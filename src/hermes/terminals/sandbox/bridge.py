@@ -1,7 +1,8 @@
-"""The way from inside a box to the proxy: a port on the box's own loopback, and who listens there.
+"""Bridge from inside a box to the egress proxy: a port on the box's own loopback.
 
-A process in the box's network takes connections at that port and hands each on to the proxy's
-socket. The folder of the socket is what it gets, not the socket: a new gateway makes a new one.
+A process in the box's network namespace accepts connections at that port and forwards each to the
+proxy's Unix socket. It gets the folder of the socket, not the socket: a new gateway creates a new
+one.
 """
 
 from pathlib import Path
@@ -9,23 +10,23 @@ from pathlib import Path
 from msgspec import Struct
 
 from hermes.core.errors import ToolFailed
-from hermes.views.sandbox import Guard
+from hermes.ports.sandbox import Guard
 
 FOLDER, SOCKET = "network", "proxy"  # HERMES_HOME/network/proxy
 PORT = 3128
 PROXY = f"http://127.0.0.1:{PORT}"
 NAMES = ("http_proxy", "https_proxy", "all_proxy", "HTTP_PROXY", "HTTPS_PROXY", "ALL_PROXY")
-AROUND = "localhost,127.0.0.1,::1"  # the box's own servers need no proxy
+AROUND = "localhost,127.0.0.1,::1"  # the box's own servers are reached without the proxy
 ENVIRONMENT = dict.fromkeys(NAMES, PROXY) | {"no_proxy": AROUND, "NO_PROXY": AROUND}
 
 
 class Network(Struct, frozen=True, kw_only=True):
-    """What the owner grants, and what carries it on this machine."""
+    """The hosts that the owner allows, and what provides the network on this machine."""
 
     hosts: tuple[str, ...]
     door: Path  # the folder in which the proxy has its socket
-    sealed: bool = False  # this kernel can seal who listens
-    lacks: str = ""  # why there cannot be one here
+    sealed: bool = False  # this kernel can confine the bridge
+    lacks: str = ""  # why no network is possible here
 
     @property
     def environment(self) -> dict[str, str]:
@@ -37,12 +38,13 @@ class Network(Struct, frozen=True, kw_only=True):
 
 
 def bridge_steps(*, sealed: bool) -> tuple[str, ...]:
-    """Opens the port; sealed, who listens there can reach no file."""
+    """Return the steps that open the port; a sealed bridge can reach no file."""
     return ("bridge", str(PORT), "sealed" if sealed else "plain")
 
 
 def demanded(network: Network | None) -> Network:
-    """Raises ToolFailed where there is none: a command that asked for it may not run without."""
+    """Return the network. Raise ToolFailed if it is missing: a command that needs it must not
+    run."""
     why = "no host is allowed" if network is None or not network.hosts else network.lacks
     if network is None or why:
         raise ToolFailed(

@@ -1,28 +1,32 @@
-"""The program that enters a box and becomes the command.
+"""The program that enters a sandbox and then executes the command.
 
-Its arguments are steps, done in order, then `--` and the command; landlock.py writes them and says
-why. A step that fails ends everything: nothing runs. The wrapper of a command, which has this
-module in memory, does the steps in a process of its own making instead of starting Python anew.
+Its arguments are steps, done in order, then `--` and the command; landlock.py writes them and
+explains why. If a step fails, nothing runs. The wrapper of a command, which has this module loaded,
+forks and does the steps itself instead of starting another Python.
 
-Only the standard library, and no import once the first step is done: by then the files of Python
-may be out of sight.
+Use only the standard library, and import nothing after the first step: Python's files may be hidden
+by then.
 """
 
+import contextlib
 import fcntl
 import os
+import resource
 import signal
 import socket
+import stat
 import struct
 import sys
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import NoReturn
 
-from hermes.terminals.sandbox import kernel
+from hermes.terminals.sandbox import kernel, mounts
+from hermes.terminals.sandbox.idmap import prepare_idmap
 from hermes.terminals.sandbox.links import serve_links
 
 FAILED = 125
-COMMAND = "--"  # what comes behind it is the command
+COMMAND = "--"  # the command follows
 POLITE = (signal.SIGHUP, signal.SIGINT, signal.SIGTERM)
 LOOPBACK_UP = struct.pack("16sh22x", b"lo", 0x41)
 SET_FLAGS = 0x8914
@@ -33,25 +37,27 @@ Steps = dict[str, tuple[int, Callable[..., None]]]  # how many words each takes,
 def main() -> None:
     hear()
     words = sys.argv[1:]
+    prepare(words)
     if outside(words):
         _wait_for(os.fork())
     become(words, os.environ)
 
 
 def hear() -> None:
-    """Signals that would end us wake us instead, and those that Python ignores are heard too: a
-    program that is executed has none of this, and begins as every program expects."""
+    """Install handlers for signals that would end us and for those that Python ignores. An executed
+    program inherits none of them, so it starts with the defaults."""
     for number in (*POLITE, signal.SIGCHLD, signal.SIGPIPE, signal.SIGXFSZ):
         signal.signal(number, _heard)
 
 
 def _heard(_number: int, _frame: object) -> None:
-    """Whoever waits looks up; there is no more to it."""
+    """Do nothing: the signal only interrupts a waiting system call."""
 
 
 def outside(words: list[str]) -> bool:
-    """Do the steps that come before `init`, and take them away: they belong to the process that
-    waits outside. Is there one? What fails is left to the one inside, who can say so."""
+    """Do the steps before `init` in the process that waits outside, and remove them from `words`.
+    Return True if there is such a process. After an error return False, and the inner process
+    reports it."""
     if "init" not in words[: words.index(COMMAND)]:
         return False
     left, steps = list(words), _steps()
@@ -64,8 +70,14 @@ def outside(words: list[str]) -> bool:
     return True
 
 
+def prepare(words: Sequence[str]) -> None:
+    """Prepare what every command needs in the same way, before the first step."""
+    if any(word.startswith(mounts.OWN) for word in words):
+        prepare_idmap()
+
+
 def become(words: Sequence[str], environment: Mapping[str, str]) -> NoReturn:
-    """Do the steps and become the command."""
+    """Do the steps, then execute the command."""
     left, steps, step = list(words), _steps(), ""
     try:
         while (step := left[0]) != COMMAND:
@@ -85,29 +97,36 @@ def _leave(place: str, why: str) -> NoReturn:
 
 
 def _step(steps: Steps, left: list[str]) -> None:
-    """Do the first of these, and take it away with its words."""
+    """Do the first step, and remove it and its words from the list."""
     count, act = steps[left.pop(0)]
     act(*left[:count])
     del left[:count]
 
 
 def _steps() -> Steps:
-    trees, rules, bridge = Trees(), Rules(), Bridge()
+    trees, rules, bridge = mounts.Trees(), LandlockRules(), Bridge()
     return {
         "unshare": (1, lambda flags: kernel.unshare(int(flags))),
         "map": (2, _map),
         "init": (0, kernel.die_with_parent),
         "private": (0, lambda: kernel.mount("none", "/", "", kernel.REC | kernel.PRIVATE)),
-        "take": (1, trees.take),
-        "freeze": (1, lambda path: kernel.freeze(path, kernel.RECURSIVE)),
+        "take": (2, trees.take),
+        "root": (1, mounts.begin_root),
+        "leave": (0, mounts.leave_old_root),
         "still": (1, kernel.freeze),
-        "tmpfs": (2, _tmpfs),
-        "folder": (1, _folder),
+        "tmpfs": (2, mounts.mount_tmpfs),
+        "devices": (2, mounts.mount_devices),
+        "terminals": (1, mounts.mount_terminals),
+        "folder": (1, mounts.make_folder),
+        "give": (3, mounts.give),
+        "replace": (2, mounts.replace_file),
+        "link": (2, mounts.make_link),
         "put": (2, trees.put),
-        "pin": (1, _pin),
-        "lock": (1, _lock),
-        "hide": (1, _hide),
-        "proc": (0, _proc),
+        "pin": (1, mounts.pin),
+        "lock": (1, mounts.lock),
+        "hide": (1, mounts.hide),
+        "mask": (1, mounts.mask),
+        "proc": (0, mounts.mount_proc),
         "lo": (0, _loopback),
         "door": (1, bridge.door),
         "bridge": (2, bridge.open),
@@ -116,7 +135,12 @@ def _steps() -> Steps:
         "allow": (2, rules.allow),
         "split": (0, _split),
         "bare": (0, kernel.drop_capabilities),
+        "bare-as": (2, _bare_as),
+        "as": (2, _become_user),
+        "uncored": (0, _forbid_cores),
+        "file": (2, _open_file),
         "seal": (0, rules.seal),
+        "scope": (0, rules.scope),
         "filter": (1, lambda words: kernel.filter_calls(bytes.fromhex(words))),
     }
 
@@ -133,14 +157,53 @@ def _map(user: str, group: str) -> None:
         Path(f"/proc/self/{name}").write_text(text, "ascii")
 
 
+def _bare_as(user: str, group: str) -> None:
+    _give_streams(int(user), int(group))
+    kernel.drop_capabilities(int(user), int(group))
+
+
+def _become_user(user: str, group: str) -> None:
+    _give_streams(int(user), int(group))
+    kernel.switch_user(int(user), int(group))
+
+
+def _give_streams(user: int, group: int) -> None:
+    """Give pipes and sockets to the new user: a command may open its own as /dev/stdout."""
+    for stream in range(3):
+        mode = os.fstat(stream).st_mode
+        if stat.S_ISFIFO(mode) or stat.S_ISSOCK(mode):
+            with contextlib.suppress(PermissionError):
+                os.fchown(stream, user, group)
+
+
+def _forbid_cores() -> None:
+    """Disable core dumps. At a limit of 0 a crash would still run the program in core_pattern; at 1
+    it does not. If the hard limit is 0 already, it stays 0."""
+    try:
+        resource.setrlimit(resource.RLIMIT_CORE, (1, 1))
+    except (ValueError, OSError):
+        resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
+
+
+def _open_file(number: str, content: str) -> None:
+    """Create an in-memory file that the next program finds open at this descriptor."""
+    made = os.memfd_create("hermes", os.MFD_CLOEXEC)
+    os.write(made, bytes.fromhex(content))
+    os.lseek(made, 0, os.SEEK_SET)
+    os.dup2(made, int(number))
+
+
 def _split() -> None:
-    """The first process of a pid namespace, which `init` began, waits for the command and dies with
-    it, and the kernel ends whatever is left inside. The polite signals pass to the command."""
-    _wait_for(os.fork())
+    """Fork the command from the first process of the pid namespace, which then drops its rights
+    and waits. SIGTERM and the like end the command only. The first process exits with it, and the
+    kernel then kills everything left inside."""
+    if child := os.fork():
+        kernel.drop_capabilities()
+    _wait_for(child)
 
 
 def _wait_for(child: int) -> None:
-    """The child goes on; we end as it does."""
+    """Return in the child; in the parent, exit as the child does."""
     if child == 0:
         return
     while True:
@@ -153,28 +216,8 @@ def _wait_for(child: int) -> None:
 # ── files ───────────────────────────────────────────────────────────────────────────────────────
 
 
-class Trees:
-    """Places that are taken before something stands in front of them, and put back behind it."""
-
-    def __init__(self) -> None:
-        self._taken: list[int] = []
-
-    def take(self, path: str) -> None:
-        self._taken.append(kernel.taken_tree(path))
-
-    def put(self, kind: str, path: str) -> None:
-        if kind == "folder":
-            _folder(path)
-        elif not Path(path).exists():
-            _folder(str(Path(path).parent))
-            os.close(os.open(path, os.O_WRONLY | os.O_CREAT, 0o600))
-        tree = self._taken.pop(0)
-        kernel.put_tree(tree, path)
-        os.close(tree)
-
-
-class Rules:
-    """What Landlock lets the command reach."""
+class LandlockRules:
+    """The Landlock rules: what the command may reach."""
 
     def __init__(self) -> None:
         self._ruleset = -1
@@ -185,41 +228,15 @@ class Rules:
     def allow(self, rights: str, path: str) -> None:
         try:
             kernel.allow_beneath(self._ruleset, int(rights), path)
-        except FileNotFoundError:  # gone since it was looked at
+        except FileNotFoundError:  # removed since the layout was computed
             return
 
     def seal(self) -> None:
         kernel.restrict(self._ruleset)
 
-
-def _tmpfs(path: str, options: str) -> None:
-    kernel.mount("tmpfs", path, "tmpfs", kernel.NOSUID | kernel.NODEV, options)
-
-
-def _folder(path: str) -> None:
-    Path(path).mkdir(0o700, parents=True, exist_ok=True)
-
-
-def _pin(path: str) -> None:
-    kernel.mount(path, path, "", kernel.BIND | kernel.REC)
-
-
-def _lock(path: str) -> None:
-    _pin(path)
-    kernel.freeze(path, kernel.RECURSIVE)
-
-
-def _hide(path: str) -> None:
-    if Path(path).is_dir():
-        flags = kernel.READ_ONLY | kernel.NOSUID | kernel.NODEV
-        kernel.mount("tmpfs", path, "tmpfs", flags, "mode=0555,size=4k")
-    else:
-        kernel.mount("/dev/null", path, "", kernel.BIND)
-
-
-def _proc() -> None:
-    flags = kernel.NOSUID | kernel.NODEV | kernel.NOEXEC | kernel.READ_ONLY
-    kernel.mount("proc", "/proc", "proc", flags)
+    def scope(self) -> None:
+        """Confine signals and abstract sockets; bubblewrap can still mount files afterwards."""
+        kernel.restrict(kernel.new_ruleset(rights=0))
 
 
 # ── the network ─────────────────────────────────────────────────────────────────────────────────
@@ -231,13 +248,13 @@ def _loopback() -> None:
 
 
 class Bridge:
-    """A port of this box that leads to the proxy; it is open before the command begins."""
+    """A port inside this box that leads to the proxy, open before the command starts."""
 
     def __init__(self) -> None:
         self._door = -1
 
     def door(self, path: str) -> None:
-        """The folder with the proxy's socket, while it can still be seen."""
+        """Open the folder with the proxy's socket while it is still visible."""
         self._door = os.open(path, os.O_PATH | os.O_DIRECTORY | os.O_CLOEXEC)
 
     def open(self, port: str, sealed: str) -> None:
@@ -261,7 +278,7 @@ class Bridge:
         os.fchdir(self._door)
         kernel.drop_capabilities()
         if sealed == "sealed":
-            rules = Rules()
+            rules = LandlockRules()
             rules.begin()
             rules.seal()
         serve_links(ear, served)

@@ -1,11 +1,12 @@
-"""Landlock: the kernel judges every file that is opened.
+"""Our own sandbox: Landlock checks every file that is opened.
 
-Around it namespaces, no capabilities and a filter of system calls; enter.py does the steps that
-are written here.
+Namespaces, no capabilities and a seccomp filter surround it; enter.py does the steps that are
+written here.
 
-With namespaces the whole tree of files is frozen as well (Landlock does not judge a change of
-mode), /tmp is the box's own, the network is an empty one and what is left over ends with the
-command. Without them, where a kernel or a container forbids them, sockets and changes of mode are
+With namespaces the box has a private root with only the visible files, so that a hidden file does
+not even have a name; /tmp is private, the network is empty, and leftover processes end with the
+command. As root, the box runs as another user if the workspace can be mounted as that user's.
+Without namespaces, where a kernel or a container forbids them, sockets and changes of mode are
 refused instead.
 """
 
@@ -17,25 +18,31 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from hermes.core.errors import ToolFailed
+from hermes.ports.sandbox import Box, BoxRequest, Guard
 from hermes.terminals.environment import BOX_HOME
 from hermes.terminals.program import ENTER
 from hermes.terminals.sandbox.bridge import bridge_steps, demanded, network_guard
-from hermes.terminals.sandbox.ground import Ground
+from hermes.terminals.sandbox.ground import Ground, Means, shared_guards
+from hermes.terminals.sandbox.idmap import BOX_USER
 from hermes.terminals.sandbox.limits import Caps, limit_words, limits_guard
 from hermes.terminals.sandbox.places import (
+    DEVICE_LINKS,
     DEVICES,
     FLEETING,
+    MASKED,
+    READABLE_BY_ALL,
     SHARED,
+    TERMINALS,
     Layout,
-    Shown,
+    ShownPath,
     is_below,
     layout_of,
+    named_user,
     outlasts,
 )
 from hermes.terminals.sandbox.seccomp import INET, INET6, NETLINK, Machine, seccomp_filter
-from hermes.views.sandbox import Box, Guard, Wish
 
-ABI_MIN = 6  # from here on signals and abstract sockets are judged too
+ABI_MIN = 6  # from this ABI on, signals and abstract sockets are confined too
 RUN, WRITE, READ, LIST = 1 << 0, 1 << 1, 1 << 2, 1 << 3
 CUT = 1 << 14
 MAKE_DEVICES = 1 << 6 | 1 << 11
@@ -44,19 +51,16 @@ LOOK = RUN | READ | LIST
 CHANGE = (1 << 16) - 1 & ~MAKE_DEVICES & ~ON_DEVICES
 OF_FILES = RUN | WRITE | READ | CUT | ON_DEVICES
 NEW_USERS, NEW_MOUNTS, NEW_IPC = 0x10000000, 0x20000, 0x8000000
-NEW_PIDS, NEW_NET = 0x20000000, 0x40000000
+NEW_PIDS, NEW_NET, NEW_NAMES = 0x20000000, 0x40000000, 0x4000000
+MOUNTED = "read-only mounts"
+OURS = "Hermes, with namespaces and Landlock"
+ROOT_SIZE = "1m"  # folders to put something into
+OWN = "own-"
+BOX_IDS = (str(BOX_USER), str(BOX_USER))
 
 
-class Means(Struct, frozen=True, kw_only=True):
-    """What this machine allows, found by trying."""
-
-    machine: Machine
-    namespaces: bool
-    own_users: bool  # namespaces only inside one of users: we are not root
-
-
-def steps(layout: Layout, shared: Shown, means: Means, caps: Caps) -> list[str]:
-    """What enter.py does, in order."""
+def steps(layout: Layout, shared: ShownPath, means: Means, caps: Caps) -> list[str]:
+    """Return the steps for enter.py, in order."""
     done: list[str] = []
     if means.namespaces:
         done += _namespaces(layout, shared, means, caps)
@@ -66,88 +70,166 @@ def steps(layout: Layout, shared: Shown, means: Means, caps: Caps) -> list[str]:
             "set terminal.workdir to another folder, or install bubblewrap."
         )
     done += ["enter", layout.workdir, "rules"]
-    whole = CHANGE if layout.workspace_changes else LOOK
-    done += ["allow", str(whole), layout.workspace]
+    done += _workspace_rules(layout, means)
     if layout.note:
         done += ["allow", str(READ | WRITE | CUT), layout.note]
     for path in layout.shown if means.namespaces else _uncovered(layout):
         done += _allow(LOOK, path)
     done += system_rules(layout.readable, shared, means)
     done += ["split"] if means.namespaces else []
-    return [*done, "bare", "seal", "filter", filter_words(means), "--"]
+    done += bare_steps(other_user=means.other_user)
+    return [*done, "seal", "filter", filter_words(means.machine, whole=means.namespaces), "--"]
+
+
+def bare_steps(*, other_user: bool) -> list[str]:
+    """Return the steps that drop all rights, and as root switch the user."""
+    return ["uncored", *(["bare-as", *BOX_IDS] if other_user else ["bare"])]
 
 
 @cache
-def system_rules(readable: tuple[str, ...], shared: Shown, means: Means) -> tuple[str, ...]:
-    """The rules that are the same for every command. Where the closed part of a shared folder is
-    covered by mounts, one rule is enough for it."""
+def system_rules(readable: tuple[str, ...], shared: ShownPath, means: Means) -> tuple[str, ...]:
+    """Return the rules that are the same for every command. If mounts cover the hidden parts of a
+    shared folder, one rule is enough for it."""
     done: list[str] = []
     opened = (SHARED,) if means.namespaces else shared.open
     for path in (*readable, *opened, "/proc"):
         done += _allow(LOOK, path)
     for path in DEVICES:
         done += _allow(READ | WRITE, path)
-    for path in _own_folders() if means.namespaces else ():
-        done += ["allow", str(CHANGE), path]
+    if means.namespaces:  # its entries may be listed
+        done += ["allow", str(LIST), "/"]
+        done += ["allow", str(READ | WRITE | LIST | ON_DEVICES), TERMINALS]
+        for path in FLEETING:
+            done += ["allow", str(CHANGE), path]
     return tuple(done)
 
 
 @cache
-def filter_words(means: Means) -> str:
-    families = (INET, INET6, NETLINK) if means.namespaces else ()
-    return seccomp_filter(means.machine, families=families, modes=means.namespaces).hex()
+def filter_words(machine: Machine, *, whole: bool) -> str:
+    """Return the seccomp filter. `whole`: the box has its own network and root."""
+    families = (INET, INET6, NETLINK) if whole else ()
+    return seccomp_filter(machine, families=families, modes=whole).hex()
 
 
-def _namespaces(layout: Layout, shared: Shown, means: Means, caps: Caps) -> list[str]:
+def _namespaces(layout: Layout, shared: ShownPath, means: Means, caps: Caps) -> list[str]:
     done = ["unshare", str(NEW_PIDS)]
     if means.own_users:
         done = ["unshare", str(NEW_PIDS | NEW_USERS), "map", str(os.geteuid()), str(os.getegid())]
-    done += ["init", "unshare", str(NEW_MOUNTS | NEW_IPC | NEW_NET)]
-    done += ["private", "take", layout.workspace]
-    if layout.note:
-        done += ["take", layout.note]
-    done += ["freeze", "/"]
+    done += ["init", "unshare", str(NEW_MOUNTS | NEW_IPC | NEW_NET | NEW_NAMES), "private"]
     done += ["door", layout.door] if layout.door else []
-    own = _own_folders()
-    covers = (*own, *layout.hidden)  # something of the box's own stands there
-    moved = [path for path in layout.shown if any(is_below(path, cover) for cover in covers)]
-    for path in moved:  # frozen now, as everything
-        done += ["take", path]
-    for path in own:
-        done += ["tmpfs", path, f"mode=1777,size={caps.scratch_bytes}"]
-    done += ["put", "folder", layout.workspace]
-    if not layout.workspace_changes:  # it may lie in a folder of the box's own, where all may write
-        done += ["freeze", layout.workspace]
-    inside = [*moved, layout.note] if layout.note else moved
-    cut = [path for path in layout.hidden if any(is_below(one, path) for one in inside)]
-    for path in (*shared.closed, *layout.hidden):
+    own = OWN if means.other_user else ""
+    system = system_mounts(layout.readable, caps.scratch_bytes)
+    done += system.taken
+    done += ["take", f"{own}rw" if layout.workspace_changes else f"{own}ro", layout.workspace]
+    done += ["take", f"{own}rw", layout.note] if layout.note else []
+    for path in layout.shown:
+        done += ["take", f"{own}ro", path]
+    done += ["root", ROOT_SIZE, *system.put, "put", "folder", layout.workspace]
+    # As root without another user, hide what only file modes protect.
+    closed = () if means.other_user else shared.closed
+    done += _inside(layout, closed)
+    done += ["folder", BOX_HOME]
+    if means.other_user:
+        done += ["give", BOX_HOME, *BOX_IDS]
+        for path, content in named_user(BOX_USER):
+            done += ["replace", path, content.encode().hex()]
+    masked = MASKED if os.geteuid() == 0 and not means.other_user else READABLE_BY_ALL
+    done += ["proc", *(word for path in masked for word in ("mask", path))]
+    done += ["leave", "lo"]
+    return [*done, *bridge_steps(sealed=True)] if layout.door else done
+
+
+def _inside(layout: Layout, closed: tuple[str, ...]) -> list[str]:
+    """Return the mounts that cover parts of the workspace and of the system."""
+    done: list[str] = []
+    shown = [*layout.shown, layout.note] if layout.note else layout.shown
+    cut = [path for path in layout.hidden if any(is_below(one, path) for one in shown)]
+    for path in (*closed, *layout.hidden):
         done += ["tmpfs", path, "mode=0555,size=64k"] if path in cut else ["hide", path]
     done += ["put", "file", layout.note] if layout.note else []
-    for path in moved:
+    for path in layout.shown:
         done += ["put", "folder" if Path(path).is_dir() else "file", path]
-    for path in layout.covered:
-        done += ["hide", path]
     for path in cut:
         done += ["still", path]
     for path in layout.pinned:
         done += ["pin", path]
     for path in layout.locked:
         done += ["lock", path]
-    done += ["folder", BOX_HOME, "proc", "lo"]
-    return [*done, *bridge_steps(sealed=True)] if layout.door else done
+    for path in layout.covered:
+        done += ["hide", path]
+    return done
+
+
+class SystemMounts(Struct, frozen=True):
+    """Steps before and after the new root is entered."""
+
+    taken: tuple[str, ...]
+    put: tuple[str, ...]
+
+
+@cache
+def system_mounts(readable: tuple[str, ...], scratch_bytes: int) -> SystemMounts:
+    """Return the mounts that are the same for every command; cached."""
+    taken: list[str] = []
+    put: list[str] = []
+    for path in (*readable, SHARED):
+        place = Path(path)
+        if place.is_symlink():
+            put += ["link", str(place.readlink()), path]
+        else:
+            taken += ["take", "ro", path]
+            put += ["put", "folder", path]
+    for path, target in DEVICE_LINKS.items():
+        put += ["link", target, path]
+    for path in (TERMINALS, *FLEETING):
+        put += ["folder", path]
+    names = " ".join(Path(path).name for path in DEVICES if Path(path).exists())
+    put += ["devices", "/dev", names]
+    for path in FLEETING:
+        put += ["tmpfs", path, f"mode=1777,size={scratch_bytes}"]
+    put += ["terminals", TERMINALS, "folder", "/proc"]
+    return SystemMounts(tuple(taken), tuple(put))
+
+
+def _workspace_rules(layout: Layout, means: Means) -> list[str]:
+    """Return one rule for the workspace. If parts must be left out and no mount can cover them,
+    return one rule for each of the other entries."""
+    whole = CHANGE if layout.workspace_changes else LOOK
+    within = [path for path in layout.covered if is_below(path, layout.workspace)]
+    if means.namespaces or not within:
+        return ["allow", str(whole), layout.workspace]
+    if layout.workspace_changes:
+        raise ToolFailed(
+            f"{within[0]} cannot be hidden here from a command that may change the workspace: "
+            "install bubblewrap, or run the command with the read profile."
+        )
+    done = ["allow", str(LIST), layout.workspace]
+    for path in _beside(Path(layout.workspace), frozenset(within)):
+        done += _allow(LOOK, path)
+    return done
+
+
+def _beside(folder: Path, covered: frozenset[str]) -> list[str]:
+    """Return everything below the folder except these paths, as few paths as possible."""
+    found: list[str] = []
+    for entry in sorted(folder.iterdir()):
+        path = str(entry)
+        if entry.is_symlink() or path in covered:
+            continue
+        if any(is_below(one, path) for one in covered):
+            found += _beside(entry, covered)
+        else:
+            found.append(path)
+    return found
 
 
 def _uncovered(layout: Layout) -> list[str]:
-    """Where nothing can be put in front of a file, each that may be seen is named."""
+    """Name each visible file, for when no mount can cover the hidden ones."""
     found: list[str] = []
     for path in layout.shown:
         inside = any(is_below(one, path) for one in layout.covered)
         found += sorted(str(each) for each in Path(path).iterdir()) if inside else [path]
     return [path for path in found if path not in layout.covered]
-
-
-def _own_folders() -> tuple[str, ...]:
-    return tuple(path for path in FLEETING if Path(path).is_dir())
 
 
 def _allow(rights: int, path: str) -> list[str]:
@@ -158,28 +240,33 @@ def _allow(rights: int, path: str) -> list[str]:
 
 
 class LandlockSandbox:
-    """See the Sandbox port."""
+    """Implement the Sandbox port with namespaces and Landlock, or Landlock alone."""
 
     def __init__(self, ground: Ground, means: Means) -> None:
         self._ground = ground
         self._means = means
         self._limits = limit_words(ground.caps, own_users=means.own_users)
 
-    def box(self, wish: Wish, /) -> Box:
+    def box(self, wish: BoxRequest, /) -> Box:
         groups = self._ground.cgroups.join(wish.call)
         if wish.profile == "host":
-            return Box(environment=self._ground.seen.host, limits=self._limits, groups=groups)
+            limits = limit_words(self._ground.caps, own_users=False, boxed=False)
+            return Box(environment=self._ground.seen.host, limits=limits, groups=groups)
         layout, environment = layout_of(self._ground.places, wish), self._ground.seen.boxed
         if wish.profile == "net":
             network = demanded(self._ground.network)
             layout = replace(layout, door=network.made_door())
             environment = {**environment, **network.environment}
-        entered = steps(layout, self._ground.places.shared, self._means, self._ground.caps)
+        other = self._ground.user_of_box(self._means, layout.workspace)
+        means = replace(self._means, other_user=other)
+        entered = steps(layout, self._ground.places.shared, means, self._ground.caps)
         return Box(
             arguments=(*ENTER, *entered),
             environment=environment,
             limits=self._limits,
             groups=groups,
+            workspace=layout.workspace,
+            disk_bytes=self._ground.caps.disk_bytes if layout.workspace_changes else 0,
         )
 
     def keeps(self, folder: str, workspace: str, /) -> bool:
@@ -187,18 +274,16 @@ class LandlockSandbox:
 
     def probe(self) -> tuple[Guard, ...]:
         whole = self._means.namespaces
-        grouped = bool(self._ground.cgroups.parents)
-        counted = grouped or (self._means.own_users and os.geteuid() != 0)
         return (
-            Guard(name="backend", active=True, by="Landlock"),
+            Guard(name="backend", active=True, by=OURS if whole else "Landlock alone"),
             Guard(name="files", active=True, by="the workspace alone can be changed"),
-            Guard(name="modes of files", active=True, by="a frozen tree" if whole else "refusal"),
-            Guard(name="files that run later", active=whole, by="read-only mounts"),
+            Guard(name="names of hidden files", active=whole, by="a root of its own"),
+            Guard(name="modes of files", active=True, by=MOUNTED if whole else "refusal"),
+            Guard(name="files that run later", active=whole, by=MOUNTED),
             Guard(name="processes of others", active=True, by="Landlock and system call filter"),
             Guard(name="leftovers end", active=whole, by="a pid namespace"),
             network_guard(self._ground.network, "an empty one" if whole else "no sockets"),
             Guard(name="scratch space", active=whole, by="a limited /tmp of its own"),
-            Guard(name="number of processes", active=counted, by="a control group or own users"),
-            Guard(name="memory of all of them", active=grouped, by="a control group"),
+            *shared_guards(self._ground, self._means),
             limits_guard(self._ground.caps),
         )

@@ -1,7 +1,7 @@
-"""How much a boxed command gets of everything, and the control groups that hold root to it too.
+"""Resource limits of a sandboxed command, with cgroups that bind root too.
 
-`ulimit` binds each process by itself, and not root in the number of processes; a control group
-binds the command as a whole, whoever it runs as. Where there is none, `probe` says so.
+`ulimit` binds each process separately, and does not limit root's number of processes; a cgroup
+binds the command as a whole, whatever its user. If there are no cgroups, `probe` says so.
 """
 
 import contextlib
@@ -17,14 +17,14 @@ from typing import Final
 
 from msgspec import Struct
 
-from hermes.views.sandbox import Guard
+from hermes.ports.sandbox import Guard
 
 CGROUPS: Final = Path("/sys/fs/cgroup")
 OURS = "hermes"
 LIMITS = ("pids.max", "memory.max", "memory.swap.max", "memory.limit_in_bytes")
 UNSAFE = re.compile(r"[^A-Za-z0-9._-]")
-YOUNG_S = 60.0  # an empty group may belong to a command that is just being launched
-BLOCK, KIBI = 1024, 1024  # of bash; where a shell counts in halves, less is allowed
+YOUNG_S = 60.0  # an empty group may belong to a command that is just starting
+BLOCK, KIBI = 1024, 1024  # block size of bash; a shell with smaller blocks allows less
 
 
 class Caps(Struct, frozen=True, kw_only=True):
@@ -34,13 +34,15 @@ class Caps(Struct, frozen=True, kw_only=True):
     file_bytes: int = 2 * 1024**3  # one file
     scratch_bytes: int = 512 * 1024**2  # /tmp and the like, kept in memory
     files: int = 1024  # open at once
+    disk_bytes: int = 10 * 1024**3  # how much one command may add to the workspace
 
 
-def limit_words(caps: Caps, *, own_users: bool) -> str:
-    """For a shell inside. `own_users`: the box counts its processes for itself; elsewhere the
-    number would be that of all processes of this person, so it is not set."""
+def limit_words(caps: Caps, *, own_users: bool, boxed: bool = True) -> str:
+    """Return the `ulimit` code for a shell inside. `own_users`: the box counts its own processes;
+    otherwise the limit would count all processes of this user, so it is not set. A box has no core
+    dumps in any case, see enter.py."""
     words = [
-        "ulimit -c 0",
+        *([] if boxed else ["ulimit -c 0"]),
         f"ulimit -n {caps.files}",
         f"ulimit -t {caps.cpu_s}",
         f"ulimit -d {caps.memory_bytes // KIBI}",
@@ -58,6 +60,7 @@ def limits_guard(caps: Caps) -> Guard:
         f"{caps.memory_bytes / giga:g} GB of memory",
         f"{caps.cpu_s / hour:g} h of processor time",
         f"files up to {caps.file_bytes / giga:g} GB",
+        f"{caps.disk_bytes / giga:g} GB more in the workspace",
         f"{caps.scratch_bytes / mega:g} MB of scratch space",
         f"{caps.files:,} open files",
     )
@@ -65,18 +68,18 @@ def limits_guard(caps: Caps) -> Guard:
 
 
 class Cgroups:
-    """One group for each command below one of ours, in each hierarchy that there is."""
+    """Create a cgroup for each command, below our own group, in each hierarchy."""
 
     def __init__(self, parents: tuple[Path, ...], caps: Caps, young_s: float = YOUNG_S) -> None:
         self.parents = parents
         self._caps = caps
         self._young_s = young_s
-        self._made: deque[tuple[float, Path]] | None = None  # and when, the oldest first
+        self._made: deque[tuple[float, Path]] | None = None  # groups with their times, oldest first
         self._sweeping = threading.Lock()
 
     def join(self, call: str) -> tuple[str, ...]:
-        """For this command, a file of each group: a process that writes 0 there is in it. Groups of
-        commands that are over are removed."""
+        """Return the file of each group for this command: a process joins by writing 0 to it.
+        Remove the groups of ended commands."""
         name = UNSAFE.sub("-", call)[:128]
         groups = [parent / name for parent in self.parents]
         with self._sweeping:
@@ -89,8 +92,8 @@ class Cgroups:
         return tuple(f"{group}/{_entrance(group.parent)}" for group in groups)
 
     def _swept(self) -> "deque[tuple[float, Path]]":
-        """Those that are left by other processes are looked for once: a look at every group in
-        front of every command would cost more than the command."""
+        """Remove old, empty groups. Groups of other processes are listed only once: listing them
+        for every command would cost more than the command."""
         if self._made is None:
             self._made = deque(sorted(_found(self.parents)))
         now = time.time()
@@ -115,15 +118,15 @@ class Cgroups:
 
 @cache
 def _limits_in(parent: Path) -> tuple[str, ...]:
-    """Those that the kernel knows there; a group has no others than the one that it is in."""
+    """Return the limits that the kernel supports in this group."""
     return tuple(name for name in LIMITS if (parent / name).exists())
 
 
 @cache
 def _entrance(parent: Path) -> str:
-    """Where one thread joins by itself, if there is such a file: for a whole process the kernel
-    first waits until every processor has noticed, which takes longer than a small command. Who
-    joins has one thread."""
+    """Return the file by which a single thread joins, if it exists: to move a whole process the
+    kernel waits for every processor, which takes longer than a small command. The joining process
+    has one thread."""
     return "tasks" if (parent / "tasks").exists() else "cgroup.procs"
 
 
@@ -136,7 +139,7 @@ def _found(parents: tuple[Path, ...]) -> Iterator[tuple[float, Path]]:
 
 
 def _removed(group: Path) -> bool:
-    """False for one that is in use: the kernel keeps it."""
+    """Remove a group. Return False if it is in use: the kernel keeps it."""
     try:
         group.rmdir()
     except FileNotFoundError:
@@ -147,7 +150,7 @@ def _removed(group: Path) -> bool:
 
 
 def find_cgroups(caps: Caps, root: Path = CGROUPS) -> Cgroups:
-    """Ours, made where this process may; otherwise none."""
+    """Return our cgroups, created if this process may; otherwise none."""
     if (root / "cgroup.controllers").exists():
         wanted = [root / OURS]
     else:
@@ -172,7 +175,7 @@ def _usable(group: Path) -> bool:
 
 
 def _put(file: Path, number: int) -> None:
-    """Where the kernel knows that limit."""
+    """Write the limit if the kernel supports it."""
     try:
         limit = os.open(file, os.O_WRONLY | os.O_CLOEXEC)
     except FileNotFoundError:

@@ -1,6 +1,6 @@
-"""Who listens at the port of a box that leads to the proxy, and hands each connection on.
+"""Forward each connection from a box's port to the proxy.
 
-It is no child of the command, holds none of its files, and can do nothing but connect.
+The process is not a child of the command, holds none of its files, and can do nothing but connect.
 """
 
 import os
@@ -9,13 +9,13 @@ import socket
 import time
 
 LINKS_MAX = 24
-TRIES, PAUSE_S = 100, 0.1  # a gateway that starts anew has no proxy for a moment
+TRIES, PAUSE_S = 100, 0.1  # a restarting gateway has no proxy for a moment
 PIECE = 65_536
 PROXY = "proxy"  # in the working directory
 
 
 def serve_links(ear: socket.socket, served: int) -> None:
-    """Until the process of this pidfd, which the port is for, has ended."""
+    """Forward connections until the process of this pidfd, which the port is for, has ended."""
     watch, links = select.poll(), 0
     for file in (ear.fileno(), served):
         watch.register(file, select.POLLIN)

@@ -1,40 +1,51 @@
-"""What of this machine a box shows: an allow-list of the system, the workspace, nothing of ours.
+"""Decide what a box can see: an allow-list of the system, the workspace, nothing of Hermes.
 
-As root the modes of files protect nothing, so of /etc only what everybody may read is shown then.
+As root, file modes protect nothing, so only the world-readable part of /etc is shown then.
 """
 
 import os
 import stat
 from collections.abc import Iterable
+from contextlib import suppress
+from functools import cache
 from pathlib import Path
 
 from msgspec import Struct
 from msgspec.structs import replace
 
 from hermes.core.errors import ToolFailed
-from hermes.views.sandbox import Wish
+from hermes.ports.sandbox import BoxRequest
+from hermes.terminals.environment import BOX_HOME
+from hermes.terminals.sandbox.traps import Guarded, guarded_in
 
 SYSTEM = ("/usr", "/bin", "/sbin", "/lib", "/lib32", "/lib64", "/libx32", "/opt", "/nix/store")
 SHARED = "/etc"
-KERNEL = ("/sys/devices/system",)  # how many processors there are
+KERNEL = ("/sys/devices/system",)  # the number of processors
 DEVICES = ("/dev/null", "/dev/zero", "/dev/full", "/dev/random", "/dev/urandom", "/dev/tty")
+TERMINALS = "/dev/pts"  # private to the box
+DEVICE_LINKS = {
+    "/dev/fd": "/proc/self/fd",
+    "/dev/stdin": "/proc/self/fd/0",
+    "/dev/stdout": "/proc/self/fd/1",
+    "/dev/stderr": "/proc/self/fd/2",
+    "/dev/ptmx": "pts/ptmx",
+}
+# Files about the whole machine; in a box they are empty, if the kernel has them. All but the
+# first are readable by root only.
+READABLE_BY_ALL = ("/proc/keys", "/proc/key-users")
+MASKED = (
+    *READABLE_BY_ALL,
+    *("/proc/kcore", "/proc/kmsg", "/proc/kallsyms", "/proc/sysrq-trigger", "/proc/timer_list"),
+)
 SCRATCH = "/tmp"  # noqa: S108 - inside the box it is a file system of its own
 FLEETING = (SCRATCH, "/var/tmp", "/dev/shm")  # noqa: S108 - gone with each command
 ALWAYS_THERE = ("/", "/proc", "/dev", *FLEETING)
-WORKSPACE = "workspace"  # the only folder of our home that a command may see
-
-# Files of a workspace that some other program runs or obeys later, outside of any box.
-TRAPS = (
-    *(".git/config", ".git/hooks", ".git/info", ".gitmodules", ".husky"),
-    *(".envrc", ".vscode", ".idea", ".zed", ".devcontainer", ".mcp.json", ".cursor", ".claude"),
-    *("AGENTS.md", "HERMES.md", "CLAUDE.md", "GEMINI.md", "SOUL.md", ".cursorrules", ".hermes.md"),
-)
-PINNED = (".git",)  # cannot be renamed away, or its traps would go with it
+WORKSPACE = "workspace"  # the only visible folder of our home
 ENTRIES_MAX = 50_000
 
 
 class Layout(Struct, frozen=True, kw_only=True):
-    """The paths of one box. Later ones stand on top of earlier ones."""
+    """The paths of one box. Later ones cover earlier ones."""
 
     readable: tuple[str, ...]
     workspace: str
@@ -42,24 +53,25 @@ class Layout(Struct, frozen=True, kw_only=True):
     pinned: tuple[str, ...] = ()
     locked: tuple[str, ...] = ()
     hidden: tuple[str, ...] = ()
-    shown: tuple[str, ...] = ()  # read-only, on top of everything, even of what is hidden
-    covered: tuple[str, ...] = ()  # parts of those that nobody should see
+    shown: tuple[str, ...] = ()  # read-only, on top of everything, even of hidden paths
+    covered: tuple[str, ...] = ()  # hidden parts of those
     note: str = ""
-    door: str = ""  # the folder with the proxy's socket, where there is a network
+    door: str = ""  # the folder with the proxy's socket, if there is a network
     workdir: str
 
 
-class Shown(Struct, frozen=True):
-    """A folder of the system, divided: what everybody may read, and what not."""
+class ShownPath(Struct, frozen=True):
+    """A folder of the system, split into its world-readable part and the rest."""
 
     open: tuple[str, ...]
     closed: tuple[str, ...]
 
 
-def survey(root: str) -> Shown:
-    """One entry for a whole subtree where it can be, so that a box needs few rules."""
+def survey(root: str) -> ShownPath:
+    """Split a folder, with one entry for a whole subtree if possible, so that a box needs few
+    rules."""
     opened, closed, _ = _divided(Path(root), ENTRIES_MAX)
-    return Shown(tuple(sorted(opened)), tuple(sorted(closed)))
+    return ShownPath(tuple(sorted(opened)), tuple(sorted(closed)))
 
 
 def _divided(place: Path, left: int) -> tuple[list[str], list[str], int]:
@@ -68,7 +80,7 @@ def _divided(place: Path, left: int) -> tuple[list[str], list[str], int]:
     except OSError:
         return [], [], left
     left -= 1
-    if stat.S_ISLNK(entry.st_mode):  # it leads somewhere that has a rule of its own, or has none
+    if stat.S_ISLNK(entry.st_mode):  # its target has a rule of its own, or stays hidden
         return [], [], left
     folder = stat.S_ISDIR(entry.st_mode)
     wanted = 0o005 if folder else 0o004
@@ -85,26 +97,26 @@ def _divided(place: Path, left: int) -> tuple[list[str], list[str], int]:
     return (opened if closed else [str(place)]), closed, left
 
 
-class Places(Struct, frozen=True, kw_only=True):
-    """What does not change between two commands of one gateway."""
+class SandboxPaths(Struct, frozen=True, kw_only=True):
+    """The paths that stay the same for all commands of a gateway."""
 
     workspace: Path
     home: Path  # ours: secrets, policy, database, pairing, skills
-    person: Path  # the home of the account that we run as
+    person: Path  # home folder of our account
     readable: tuple[str, ...] = ()  # the system
-    shown: tuple[str, ...] = ()  # more, by our choice: programs of skills
-    covered: tuple[str, ...] = ()  # but for these
-    shared: Shown
+    shown: tuple[str, ...] = ()  # further readable paths: programs of skills
+    covered: tuple[str, ...] = ()  # except these
+    shared: ShownPath
     settled: bool = False
 
     def root(self, chosen: str) -> Path:
-        """The workspace of one command: the owner's chat may have brought its own."""
+        """Return the workspace of one command: the owner's chat may have brought its own."""
         return self.workspace if self.settled or not chosen else Path(chosen).resolve()
 
 
-def places_of(workspace: Path, home: Path, shown: Iterable[Path] = ()) -> Places:
-    shared = survey(SHARED) if os.geteuid() == 0 else Shown((SHARED,), ())
-    return Places(
+def places_of(workspace: Path, home: Path, shown: Iterable[Path] = ()) -> SandboxPaths:
+    shared = survey(SHARED) if os.geteuid() == 0 else ShownPath((SHARED,), ())
+    return SandboxPaths(
         workspace=workspace.resolve(),
         home=home.resolve(),
         person=Path.home().resolve(),
@@ -114,22 +126,36 @@ def places_of(workspace: Path, home: Path, shown: Iterable[Path] = ()) -> Places
     )
 
 
+@cache
+def named_user(user: int) -> tuple[tuple[str, str], ...]:
+    """Return passwd and group files that name the user of a box: path, content."""
+    lines = {
+        "/etc/passwd": f"agent:x:{user}:{user}:Hermes:{BOX_HOME}:/bin/sh\n",
+        "/etc/group": f"agent:x:{user}:\n",
+    }
+    found: list[tuple[str, str]] = []
+    for path, line in lines.items():
+        with suppress(OSError, UnicodeDecodeError):
+            found.append((path, Path(path).read_text("utf-8") + line))
+    return tuple(found)
+
+
 def is_below(path: str, folder: str) -> bool:
-    """Is it that folder, or something in it? Both as Path spells them, so that comparing text is
-    enough: a box asks this a hundred times."""
+    """Return True for the folder itself or a path in it. Both are normalised by Path, so comparing
+    text is enough; a box asks this a hundred times."""
     return path == folder or path.startswith(folder if folder.endswith("/") else f"{folder}/")
 
 
 def outlasts(folder: str, workspace: Path) -> bool:
-    """Does that folder, as a command saw it, outlast the box?"""
+    """Return True if the folder, as a command saw it, still exists after the box."""
     place = Path(folder)
     if place.is_relative_to(workspace):
         return True
     return not any(place.is_relative_to(path) for path in FLEETING)
 
 
-def layout_of(places: Places, wish: Wish) -> Layout:
-    """Raises ToolFailed for a workspace that cannot be shown without showing what must not be."""
+def layout_of(places: SandboxPaths, wish: BoxRequest) -> Layout:
+    """Return the layout. Raise ToolFailed if the workspace cannot be shown without hidden paths."""
     places = replace(places, workspace=places.root(wish.workspace))
     _demand_room(places)
     hidden = _inside(places)
@@ -137,24 +163,36 @@ def layout_of(places: Places, wish: Wish) -> Layout:
     workdir = os.path.realpath(wish.workdir)
     _demand_visible(places, shown, workdir)
     root, changes = str(places.workspace), wish.profile != "read"
-    traps = [f"{root}/{trap}" for trap in TRAPS] if changes else []
-    pins = [f"{root}/{pin}" for pin in PINNED] if changes else []
+    guarded = guarded_in(root, frozenset(hidden)) if changes else Guarded()
     return Layout(
         readable=places.readable,
         workspace=root,
         workspace_changes=changes,
-        pinned=tuple(pin for pin in pins if _is_plain(pin)),
-        locked=tuple(trap for trap in traps if _is_plain(trap)),
+        pinned=guarded.pinned,
+        locked=guarded.locked,
         hidden=hidden,
         shown=shown,
-        covered=tuple(path for path in places.covered if _is_plain(path)),
+        covered=_covered(places, wish, hidden),
         note=wish.note,
         workdir=workdir,
     )
 
 
-def _shown(places: Places, wish: Wish, hidden: tuple[str, ...]) -> tuple[str, ...]:
-    """Without what can be seen already, and without what is not there."""
+def _covered(places: SandboxPaths, wish: BoxRequest, hidden: tuple[str, ...]) -> tuple[str, ...]:
+    """Return the real paths to cover, so that a link to a private file leads to a covered one. A
+    path below another covered or hidden one is left out."""
+    root = str(places.workspace)
+    wanted = sorted({os.path.realpath(path) for path in wish.covered})
+    private: list[str] = []
+    for path in wanted:
+        inside = path != root and is_below(path, root)
+        if inside and _is_plain(path) and not _beneath(path, (*hidden, *private)):
+            private.append(path)
+    return (*(path for path in places.covered if _is_plain(path)), *private)
+
+
+def _shown(places: SandboxPaths, wish: BoxRequest, hidden: tuple[str, ...]) -> tuple[str, ...]:
+    """Return the readable paths that exist and are not visible already."""
     seen = (*places.readable, str(places.workspace))
     wanted = dict.fromkeys(str(Path(path)) for path in (*places.shown, *wish.readable))
     real = {path: os.path.realpath(path) for path in wanted if Path(path).exists()}
@@ -167,7 +205,7 @@ def _beneath(path: str, folders: Iterable[str]) -> bool:
     return any(is_below(path, folder) for folder in folders)
 
 
-def _demand_visible(places: Places, shown: tuple[str, ...], workdir: str) -> None:
+def _demand_visible(places: SandboxPaths, shown: tuple[str, ...], workdir: str) -> None:
     more = tuple(map(os.path.realpath, shown))
     if _beneath(str(places.home), (*places.readable, *more)):
         raise ToolFailed(f"A readable folder holds {places.home}, where the secrets are.")
@@ -179,18 +217,18 @@ def _demand_visible(places: Places, shown: tuple[str, ...], workdir: str) -> Non
         )
 
 
-def _demand_room(places: Places) -> None:
+def _demand_room(places: SandboxPaths) -> None:
     root, home = places.workspace, places.home
     system = (*SYSTEM, SHARED, SCRATCH, "/dev", "/proc")
     if any(is_below(path, str(root)) for path in system):
-        raise ToolFailed(f"{root} holds the system itself: set terminal.workdir to a folder in it.")
+        raise ToolFailed(f"{root} contains the system: set terminal.workdir to a folder in it.")
     own = home / WORKSPACE
     if root.is_relative_to(home) and not root.is_relative_to(own):
         raise ToolFailed(f"{root} is a folder of Hermes: set terminal.workdir to another one.")
 
 
-def _inside(places: Places) -> tuple[str, ...]:
-    """Our home, and a person's hidden files, where the workspace holds them."""
+def _inside(places: SandboxPaths) -> tuple[str, ...]:
+    """Return our home and a person's hidden files, if the workspace contains them."""
     root, person = places.workspace, places.person
     hidden = [places.home] if places.home.is_relative_to(root) else []
     if person.is_relative_to(root):
@@ -199,7 +237,7 @@ def _inside(places: Places) -> tuple[str, ...]:
 
 
 def _is_plain(path: str) -> bool:
-    """A file or a folder, and no link: the thing itself can be stood upon."""
+    """Return True for a file or a folder that is not a link: a mount can cover it safely."""
     try:
         mode = os.lstat(path).st_mode
     except OSError:

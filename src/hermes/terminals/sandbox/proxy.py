@@ -1,9 +1,9 @@
-"""The only way out of a box: a proxy that connects to the hosts which the owner allows.
+"""The egress proxy: the only way out of a box, to hosts that the owner allows.
 
-It takes CONNECT and plain HTTP at a socket in HERMES_HOME/network; a bridge inside each box leads
-there. It looks names up itself and connects to the very address that it has judged, so a name that
-changes its address between two looks gains nothing. One process of a home has the socket; another
-one takes over when it is gone, and a command that outlives its gateway finds the next one there.
+It accepts CONNECT and plain HTTP at a socket in HERMES_HOME/network; a bridge inside each box leads
+there. It resolves names itself and connects to the address that it checked, which stops DNS
+rebinding and SSRF. One process of a home holds the socket; another takes over when it ends, and a
+command that outlives its gateway reaches the next one.
 """
 
 import asyncio
@@ -18,9 +18,15 @@ from pathlib import Path
 
 from hermes.egress.addresses import is_of_the_world
 from hermes.terminals.sandbox.bridge import FOLDER, SOCKET
-from hermes.terminals.sandbox.requests import HEAD_BYTES_MAX, Refused, Request, grants, parsed
+from hermes.terminals.sandbox.requests import (
+    HEAD_BYTES_MAX,
+    ProxyRequest,
+    RequestRefused,
+    grants,
+    parsed,
+)
 
-LOCK = "network.lock"  # beside the folder, because commands see what is in it
+LOCK = "network.lock"  # next to the folder, because commands see the folder's content
 LINKS_MAX = 64
 HEAD_S, CONNECT_S, IDLE_S, WHOLE_S = 10.0, 15.0, 300.0, 6 * 3600.0
 AGAIN_S = 1.0
@@ -31,7 +37,7 @@ ANSWERS = {400: "Bad Request", 403: "Forbidden", 411: "Length Required", 502: "B
 
 log = logging.getLogger("hermes.network")
 
-Judge = Callable[[str], bool]  # may this address be connected to?
+Judge = Callable[[str], bool]  # whether this address may be connected to
 Streams = tuple[asyncio.StreamReader, asyncio.StreamWriter]
 
 
@@ -43,11 +49,11 @@ def is_public(address: str) -> bool:
 async def granted(
     home: Path, hosts: Sequence[str], judge: Judge = is_public
 ) -> AsyncIterator[None]:
-    """While inside, commands of this home reach these hosts. Without any there is nothing."""
+    """Serve the proxy while inside the context, for these hosts. Without hosts, do nothing."""
     if not hosts:
         yield
         return
-    serving = asyncio.create_task(_served(home, Proxy(hosts, judge)))
+    serving = asyncio.create_task(_served(home, EgressProxy(hosts, judge)))
     try:
         yield
     finally:
@@ -55,24 +61,24 @@ async def granted(
         await asyncio.wait([serving])
 
 
-async def _served(home: Path, proxy: "Proxy") -> None:
-    """For good; whatever is in the way now may be gone in a second."""
+async def _served(home: Path, proxy: "EgressProxy") -> None:
+    """Serve until cancelled; after a failure try again a second later."""
     told = ""
     while True:
         try:
             with _listener(home) as listener:
                 await proxy.serve(listener)
         except BlockingIOError:
-            pass  # another process of this home does it
+            pass  # another process of this home serves it
         except OSError as failed:
             if str(failed) != told:
-                log.warning("commands have no network for now: %s", failed)
+                log.warning("commands have no network at the moment: %s", failed)
             told = str(failed)
         await asyncio.sleep(AGAIN_S)
 
 
 class _listener:  # noqa: N801 - used as a with statement, like a function
-    """The socket and the lock on it. Raises BlockingIOError when somebody else has it."""
+    """Hold the socket and its lock. Raise BlockingIOError if another process has the lock."""
 
     def __init__(self, home: Path) -> None:
         self._home = home
@@ -93,7 +99,8 @@ class _listener:  # noqa: N801 - used as a with statement, like a function
             os.close(self._held.pop())
 
     def _bound(self) -> socket.socket:
-        """By way of the folder's number: a socket's own name may be only 107 bytes long."""
+        """Bind through the folder's descriptor: the path of a Unix socket is limited to 107
+        bytes."""
         folder = self._home / FOLDER
         folder.mkdir(mode=0o700, exist_ok=True)
         fresh = folder / f".{SOCKET}"
@@ -113,8 +120,8 @@ class _listener:  # noqa: N801 - used as a with statement, like a function
         return listener
 
 
-class Proxy:
-    """Bounded in connections, in the time of each, and in what it remembers of them."""
+class EgressProxy:
+    """A proxy with limits on connections, on the time of each, and on what it remembers of them."""
 
     def __init__(self, hosts: Sequence[str], judge: Judge = is_public) -> None:
         self._hosts = tuple(hosts)
@@ -122,7 +129,7 @@ class Proxy:
         self._links: set[asyncio.Task[None]] = set()
 
     async def serve(self, listener: socket.socket) -> None:
-        """Until cancelled; then whatever is open is cut."""
+        """Serve until cancelled; then close every open connection."""
         loop = asyncio.get_running_loop()
         listener.setblocking(False)
         try:
@@ -157,10 +164,10 @@ class Proxy:
             request = parsed(head)
             there = await self._connected(request)
         except (asyncio.IncompleteReadError, asyncio.LimitOverrunError, TimeoutError):
-            await _say(writer, 400, "That is no request.")
+            await _say(writer, 400, "This is not an HTTP request.")
             return
-        except Refused as refused:
-            log.warning("a command was kept from the network: %s", refused)
+        except RequestRefused as refused:
+            log.warning("a command's network request was refused: %s", refused)
             await _say(writer, refused.status, str(refused))
             return
         tally = [0, 0]
@@ -170,19 +177,19 @@ class Proxy:
             await _closed(there[1])
             log.info("a command talked to %s: %d bytes out, %d in", request.place, *tally)
 
-    async def _connected(self, request: Request) -> Streams:
-        """Raises Refused."""
+    async def _connected(self, request: ProxyRequest) -> Streams:
+        """Connect to the requested host. Raise RequestRefused."""
         if not grants(self._hosts, request.host, request.port):
-            raise Refused(403, f"{request.place} is not among terminal.allow_hosts")
+            raise RequestRefused(403, f"{request.place} is not among terminal.allow_hosts")
         async with _in_time(request.place):
             found = await _looked_up(request.host, request.port)
         if not found or not all(self._judge(address) for address in found):
-            raise Refused(403, f"{request.place} leads to an address that is not public")
+            raise RequestRefused(403, f"{request.place} leads to an address that is not public")
         for address in found[:ADDRESSES_MAX]:
             with suppress(OSError):
                 async with _in_time(request.place):
                     return await asyncio.open_connection(address, request.port)
-        raise Refused(502, f"{request.place} cannot be reached")
+        raise RequestRefused(502, f"{request.place} cannot be reached")
 
 
 @asynccontextmanager
@@ -191,7 +198,7 @@ async def _in_time(place: str) -> AsyncIterator[None]:
         async with asyncio.timeout(CONNECT_S):
             yield
     except TimeoutError as late:
-        raise Refused(502, f"{place} does not answer") from late
+        raise RequestRefused(502, f"{place} does not answer") from late
 
 
 async def _looked_up(host: str, port: int) -> list[str]:
@@ -199,12 +206,12 @@ async def _looked_up(host: str, port: int) -> list[str]:
     try:
         found = await loop.getaddrinfo(host, port, type=socket.SOCK_STREAM)
     except (OSError, UnicodeError) as unknown:
-        raise Refused(502, f"{host} has no address") from unknown
+        raise RequestRefused(502, f"{host} has no address") from unknown
     return list(dict.fromkeys(str(entry[4][0]) for entry in found))
 
 
-async def _joined(request: Request, here: Streams, there: Streams, tally: list[int]) -> None:
-    """Bytes both ways, until both are done, or neither says anything for a while."""
+async def _joined(request: ProxyRequest, here: Streams, there: Streams, tally: list[int]) -> None:
+    """Copy bytes both ways until both sides are done, or both are idle for too long."""
     if request.is_tunnel:
         here[1].write(b"HTTP/1.1 200 Connection established\r\n\r\n")
     there[1].write(request.head)
@@ -231,7 +238,7 @@ async def _joined(request: Request, here: Streams, there: Streams, tally: list[i
 
 
 async def _both(one: Awaitable[None], other: Awaitable[None]) -> None:
-    """The first that fails ends the other too."""
+    """Run both; the first that fails cancels the other."""
     tasks = [asyncio.ensure_future(one), asyncio.ensure_future(other)]
     try:
         await asyncio.gather(*tasks)

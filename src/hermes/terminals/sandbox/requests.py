@@ -1,34 +1,34 @@
-"""What a command asks of the proxy, read strictly, and which hosts the owner's list means. Pure."""
+"""Parse a command's proxy requests strictly, and match hosts against the allow-list. Pure."""
 
 import re
 
 from msgspec import Struct
 
 HEAD_BYTES_MAX = 32_768
-PORTS = (80, 443)  # of a host that is listed without one
+PORTS = (80, 443)  # ports of a host that is listed without one
 NAME = re.compile(r"[A-Za-z0-9_]([A-Za-z0-9_.-]{0,251}[A-Za-z0-9_])?\.?|\[[0-9A-Fa-f:.]{2,45}\]")
 LINE = re.compile(rb"([A-Z]{1,16}) ([\x21-\x7e]{1,16000}) HTTP/1\.[01]")
 FIELD = re.compile(rb"([!#$%&'*+.^_`|~0-9A-Za-z-]{1,100}):[ \t]*([\t\x20-\x7e\x80-\xff]*)")
 DIGITS = re.compile(rb"[0-9]{1,18}")
-# Between a client and its proxy alone; the proxy speaks for itself.
+# Hop-by-hop headers; the proxy sends its own.
 OWN = (b"connection", b"keep-alive", b"host", b"te", b"trailer", b"upgrade")
 
 
-class Refused(Exception):
-    """Why a request is not carried out, as the command is told."""
+class RequestRefused(Exception):
+    """Why a request is refused, in the words that the command gets."""
 
     def __init__(self, status: int, why: str) -> None:
         super().__init__(why)
         self.status = status
 
 
-class Request(Struct, frozen=True, kw_only=True):
-    """Where to, what to send first, and how much the command may send after that."""
+class ProxyRequest(Struct, frozen=True, kw_only=True):
+    """A request: the target, the bytes to send first, and how much the body may have."""
 
     host: str
     port: int
     head: bytes = b""
-    body: int | None = None  # None: without a limit, as in a tunnel
+    body: int | None = None  # None: unlimited, as in a tunnel
 
     @property
     def is_tunnel(self) -> bool:
@@ -40,7 +40,8 @@ class Request(Struct, frozen=True, kw_only=True):
 
 
 def grants(hosts: tuple[str, ...], host: str, port: int) -> bool:
-    """`*.example.com` means the hosts below it, not itself. Without a port, 80 and 443."""
+    """Return True if the list allows this host and port. `*.example.com` means its subdomains only.
+    A host without a port allows 80 and 443."""
     for listed in hosts:
         name, _, number = listed.lower().partition(":")
         if port not in ((int(number),) if number else PORTS):
@@ -51,25 +52,27 @@ def grants(hosts: tuple[str, ...], host: str, port: int) -> bool:
     return False
 
 
-def parsed(head: bytes) -> Request:
-    """Raises Refused."""
+def parsed(head: bytes) -> ProxyRequest:
+    """Parse a request's head. Raise RequestRefused."""
     first, *lines = head[:-4].split(b"\r\n")
     asked = LINE.fullmatch(first)
     if asked is None:
-        raise Refused(400, "that is no request that a proxy takes")
+        raise RequestRefused(400, "this is not a proxy request")
     method, target = asked[1], asked[2]
     if method == b"CONNECT":
         host, port = _authority(target.decode("ascii"), None)
-        return Request(host=host, port=port)
+        return ProxyRequest(host=host, port=port)
     fields = [_field(line) for line in lines]
     if not target.lower().startswith(b"http://"):
-        raise Refused(400, "only http:// and CONNECT are taken")
+        raise RequestRefused(400, "only http:// and CONNECT are supported")
     authority, _, path = target[len("http://") :].partition(b"/")
     host, port = _authority(authority.decode("ascii"), 80)
     kept = [line for name, line in fields if name not in OWN and not name.startswith(b"proxy-")]
     named = authority if b":" in authority else host.encode()
     sent = [method + b" /" + path + b" HTTP/1.1", b"Host: " + named, *kept, b"Connection: close"]
-    return Request(host=host, port=port, head=b"\r\n".join([*sent, b"", b""]), body=_length(fields))
+    return ProxyRequest(
+        host=host, port=port, head=b"\r\n".join([*sent, b"", b""]), body=_length(fields)
+    )
 
 
 def _authority(text: str, port: int | None) -> tuple[str, int]:
@@ -77,27 +80,27 @@ def _authority(text: str, port: int | None) -> tuple[str, int]:
     if not colon:
         name, number = text, "" if port is None else str(port)
     if NAME.fullmatch(name) is None or not number.isascii() or not number.isdigit():
-        raise Refused(400, "the host of that request cannot be read")
+        raise RequestRefused(400, "the host of that request cannot be read")
     if not 0 < int(number[:6]) < 65_536:
-        raise Refused(400, "the port of that request cannot be")
+        raise RequestRefused(400, "the port of that request cannot be")
     return name.strip("[]").rstrip(".").lower(), int(number)
 
 
 def _field(line: bytes) -> tuple[bytes, bytes]:
     found = FIELD.fullmatch(line)
     if found is None:
-        raise Refused(400, "a header of that request cannot be read")
+        raise RequestRefused(400, "a header of that request cannot be read")
     return found[1].lower(), line
 
 
 def _length(fields: list[tuple[bytes, bytes]]) -> int:
-    """Exactly as long as it says, so that no second request hides behind the first."""
+    """Return the exact length of the body, which prevents request smuggling."""
     if any(name == b"transfer-encoding" for name, _ in fields):
-        raise Refused(411, "say how long the body is: Content-Length is needed")
+        raise RequestRefused(411, "Content-Length is required")
     told = {line.partition(b":")[2].strip() for name, line in fields if name == b"content-length"}
     if not told:
         return 0
     length = told.pop()
     if told or DIGITS.fullmatch(length) is None:
-        raise Refused(400, "the length of that request cannot be read")
+        raise RequestRefused(400, "the length of that request cannot be read")
     return int(length)

@@ -1,7 +1,7 @@
 """Where the tests of the api channel meet: a served house, clients, and a model that obeys."""
 
 import asyncio
-from collections.abc import AsyncIterator, Callable, Sequence
+from collections.abc import AsyncIterator, Sequence
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
 from pathlib import Path
@@ -11,12 +11,11 @@ import msgspec
 
 from hermes.channels.api.server import ApiChannel
 from hermes.channels.api.settings import ApiSettings
-from hermes.core.messages import Call, Usage
-from hermes.core.ports import Answer, Provider, Request, Tool
-from hermes.core.rules import Allow, Verdict
-from hermes.core.session import Session
+from hermes.core.messages import Usage
+from hermes.core.ports import Answer, ModelRequest, Provider, Tool
+from hermes.core.rules import Allow, Judge
 from hermes.core.signals import Retrying, TextDelta, Watch
-from tests.doubles.door import House, Rule, echo, house
+from hermes.testing.house import House, Rule, echo, house
 
 KEY = "a-key-for-tests"
 MODEL = "some-model"
@@ -48,7 +47,7 @@ async def served(
     provider: Provider | Rule = echo,
     *,
     tools: Sequence[Tool] = (),
-    verdict: Callable[[Session, Call], Verdict] = lambda _session, _call: Allow(),
+    verdict: Judge = lambda _session, _call, _moment: Allow(),
 ) -> AsyncIterator[Served]:
     channel = ApiChannel(ApiSettings(key=KEY, port=0), model=MODEL)
     async with house(home, channel, provider, tools=tools, verdict=verdict) as inside:
@@ -63,7 +62,7 @@ async def served(
 class Asking:
     """One question to the model; the test decides what is said and when."""
 
-    request: Request
+    request: ModelRequest
     watch: Watch
     answer: "asyncio.Future[Answer]"
 
@@ -87,7 +86,7 @@ class Puppet:
     def __init__(self) -> None:
         self._asked: asyncio.Queue[Asking] = asyncio.Queue()
 
-    async def ask(self, request: Request, watch: Watch) -> Answer:
+    async def ask(self, request: ModelRequest, watch: Watch) -> Answer:
         answer: asyncio.Future[Answer] = asyncio.get_running_loop().create_future()
         await self._asked.put(Asking(request=request, watch=watch, answer=answer))
         return await answer

@@ -6,7 +6,7 @@ from pathlib import Path
 
 from hermes.core.errors import ProviderDenied
 from hermes.core.ids import session_key
-from hermes.core.ports import Answer, Request
+from hermes.core.ports import Answer, ModelRequest
 from hermes.providers.scripted import Scripted
 from tests.unit.channels.api.place import MODEL, Puppet, said, served
 
@@ -126,9 +126,9 @@ async def test_an_image_reaches_the_model_and_a_foreign_url_is_refused(tmp_path:
 
 
 async def test_a_repeat_of_a_key_gets_the_same_answer_and_runs_nothing(tmp_path: Path) -> None:
-    asked: list[Request] = []
+    asked: list[ModelRequest] = []
 
-    def rule(request: Request) -> Answer:
+    def rule(request: ModelRequest) -> Answer:
         asked.append(request)
         return Answer(text=f"answer {len(asked)}")
 
@@ -226,7 +226,7 @@ async def test_a_stopped_turn_and_a_suspended_session_are_conflicts(tmp_path: Pa
 
 async def test_while_draining_only_those_with_a_key_are_taken_in(tmp_path: Path) -> None:
     async with served(tmp_path) as here:
-        here.house.gateway.present.state = "draining"
+        here.house.gateway.process.state = "draining"
         refused = await here.chat("go")
         assert refused.status_code == 503
         assert refused.headers["retry-after"] == "5"
@@ -318,7 +318,7 @@ async def test_a_message_that_is_none_is_refused_and_nothing_is_stored(tmp_path:
         (b"[]", "Expected `object`"),
         (b'{"messages": []}', "send 1 to"),
         (b'{"messages": [{"role": "king", "content": "x"}]}', "role"),
-        (b'{"messages": [{"role": "assistant", "content": "x"}]}', "none of the user's"),
+        (b'{"messages": [{"role": "assistant", "content": "x"}]}', "no user message"),
         (b'{"messages": [{"role": "user", "content": "  "}]}', "empty"),
         (b'{"messages": [{"role": "user", "content": [{"type": "input_audio"}]}]}', "input_audio"),
         (

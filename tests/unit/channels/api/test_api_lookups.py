@@ -9,10 +9,10 @@ import msgspec
 
 from hermes.channels.api.events import LISTENERS_MAX, told
 from hermes.channels.api.metrics import metrics_text
-from hermes.core.channel import ChannelStatus, Status
+from hermes.core.channel import ChannelStatus, GatewayStatus
 from hermes.core.ids import CallId, NodeId, TurnId, session_key
 from hermes.core.messages import Effect
-from hermes.core.ports import Answer, Bench, RawCall, Request, Tool, ToolResult, ToolSpec
+from hermes.core.ports import Answer, ModelRequest, RawCall, Tool, ToolContext, ToolResult, ToolSpec
 from hermes.core.signals import CallProgress, Retrying, Signal, ThoughtDelta
 from hermes.core.store import Counts
 from tests.unit.channels.api.place import client, served
@@ -21,14 +21,14 @@ NAMED = {"X-Hermes-Session-Id": "work"}
 
 
 def looking() -> Tool:
-    async def run(_bench: Bench) -> ToolResult:
+    async def run(_bench: ToolContext) -> ToolResult:
         return ToolResult(text="9 fathoms")
 
     spec = ToolSpec(name="look", description="look", parameters='{"type":"object"}')
     return Tool(spec=spec, check=lambda _: "", effect=lambda _: Effect.READ, run=run)
 
 
-def look_then_tell(request: Request) -> Answer:
+def look_then_tell(request: ModelRequest) -> Answer:
     if request.lines[-1].role == "tool":
         return Answer(text="Nine.")
     return Answer(text="I look.", calls=(RawCall("look", '{"where":"here"}'),))
@@ -39,7 +39,7 @@ async def test_health_is_open_to_all_and_tells_only_that(tmp_path: Path) -> None
         ready = await stranger.get("/health")
         assert (ready.status_code, ready.json()) == (200, {"status": "ok"})
         for state in ("starting", "draining"):
-            here.house.gateway.present.state = state
+            here.house.gateway.process.state = state
             await asyncio.sleep(0.3)
             response = await stranger.get("/health")
             assert (response.status_code, response.json()) == (503, {"status": state})
@@ -150,7 +150,7 @@ def test_labels_cannot_break_out_of_their_quotes() -> None:
     channel = ChannelStatus(
         name='x"\n\\', state="down", since=0.0, last_inbound_at=5.5, last_poll_at=6.0
     )
-    status = Status(
+    status = GatewayStatus(
         state="draining",
         version="1",
         pid=1,

@@ -8,7 +8,7 @@ import pytest
 from openai import AsyncOpenAI
 
 from hermes.core.errors import ProviderDenied
-from hermes.core.ports import Answer, Request
+from hermes.core.ports import Answer, ModelRequest
 from hermes.providers.scripted import Scripted
 from tests.unit.channels.api.place import KEY, Puppet, Served, served
 
@@ -74,9 +74,9 @@ async def test_errors_have_the_classes_that_its_users_catch(tmp_path: Path) -> N
 
 
 async def test_a_failed_turn_is_not_run_again_by_the_client_itself(tmp_path: Path) -> None:
-    asked: list[Request] = []
+    asked: list[ModelRequest] = []
 
-    def rule(request: Request) -> ProviderDenied:
+    def rule(request: ModelRequest) -> ProviderDenied:
         asked.append(request)
         return ProviderDenied("no credit")
 
@@ -108,7 +108,7 @@ async def test_an_error_in_the_middle_of_a_stream_is_raised(tmp_path: Path) -> N
 async def test_a_session_goes_on_and_a_key_is_used_once(tmp_path: Path) -> None:
     seen: list[list[str]] = []
 
-    def rule(request: Request) -> Answer:
+    def rule(request: ModelRequest) -> Answer:
         seen.append([line.text for line in request.lines])
         return Answer(text=f"answer {len(seen)}")
 

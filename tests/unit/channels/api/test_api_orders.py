@@ -4,8 +4,8 @@ import asyncio
 from pathlib import Path
 
 from hermes.core.messages import Call, Effect
-from hermes.core.ports import Answer, Bench, RawCall, Request, Tool, ToolResult, ToolSpec
-from hermes.core.rules import Ask, Verdict
+from hermes.core.ports import Answer, ModelRequest, RawCall, Tool, ToolContext, ToolResult, ToolSpec
+from hermes.core.rules import Ask, DecisionContext, Verdict
 from hermes.core.session import Session
 from tests.unit.channels.api.place import Puppet, Served, served
 
@@ -19,19 +19,19 @@ class Till:
         self.paid: list[str] = []
 
     def tool(self) -> Tool:
-        async def run(bench: Bench) -> ToolResult:
-            self.paid.append(bench.call.arguments)
+        async def run(context: ToolContext) -> ToolResult:
+            self.paid.append(context.call.arguments)
             return ToolResult(text="paid")
 
         spec = ToolSpec(name="pay", description="pay", parameters='{"type":"object"}')
         return Tool(spec=spec, check=lambda _: "", effect=lambda _: Effect.EFFECT, run=run)
 
 
-def ask_first(_session: Session, _call: Call) -> Verdict:
+def ask_first(_session: Session, _call: Call, _moment: DecisionContext) -> Verdict:
     return Ask("Money leaves the house.")
 
 
-def pay_then_tell(request: Request) -> Answer:
+def pay_then_tell(request: ModelRequest) -> Answer:
     if request.lines[-1].role == "tool":
         return Answer(text=f"The till says: {request.lines[-1].text}")
     return Answer(calls=(RawCall("pay", '{"amount":9}'),))

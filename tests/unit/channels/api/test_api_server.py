@@ -14,13 +14,13 @@ from hermes.channels.api.front import BODY_BYTES_MAX, Front
 from hermes.channels.api.routes import table
 from hermes.channels.api.server import ApiChannel, bound_sockets
 from hermes.channels.api.settings import ApiSettings
-from hermes.core.channel import Door, Manifest, Status
+from hermes.core.channel import ChannelHost, GatewayStatus, Manifest
 from hermes.core.errors import Misconfigured, StoreBusy, StoreFull
 from hermes.core.events import Event
 from hermes.core.ids import SessionKey
 from hermes.core.messages import Inbound, Reply
 from hermes.core.store import Accepted
-from tests.doubles.door import house
+from hermes.testing.house import house
 from tests.unit.channels.api.place import KEY, Puppet, client, said, served
 
 DOCS = Path(__file__).parents[4] / "docs"
@@ -91,7 +91,7 @@ async def test_a_client_that_leaves_in_the_middle_of_its_request_disturbs_nobody
 class Behind:
     """The channel behind a door that a test has changed."""
 
-    def __init__(self, change: Callable[[Door], Door]) -> None:
+    def __init__(self, change: Callable[[ChannelHost], ChannelHost]) -> None:
         self.api = ApiChannel(ApiSettings(key=KEY, port=0), model="m")
         self._change = change
 
@@ -105,7 +105,7 @@ class Behind:
     async def send(self, reply: Reply, chunk: str, *, key: str) -> str:
         return await self.api.send(reply, chunk, key=key)
 
-    async def listen(self, door: Door) -> None:
+    async def listen(self, door: ChannelHost) -> None:
         await self.api.listen(self._change(door))
 
     def client(self) -> httpx2.AsyncClient:
@@ -133,7 +133,7 @@ async def test_a_journal_that_cannot_be_read_is_no_reason_to_run_it_again(tmp_pa
         async def since(self, _key: SessionKey, _position: int) -> Sequence[Event]:
             raise StoreBusy("somebody holds the file")
 
-    def change(door: Door) -> Door:
+    def change(door: ChannelHost) -> ChannelHost:
         return replace(door, store=replace(door.store, journal=Unreadable()))
 
     behind, puppet = Behind(change), Puppet()
@@ -156,7 +156,7 @@ async def test_a_journal_that_cannot_be_read_is_no_reason_to_run_it_again(tmp_pa
 async def test_what_breaks_in_a_route_is_told_in_the_same_shape_and_logged(
     tmp_path: Path, caplog: pytest.LogCaptureFixture
 ) -> None:
-    async def status() -> Status:
+    async def status() -> GatewayStatus:
         raise RuntimeError("a fault of ours")
 
     behind = Behind(lambda door: replace(door, status=status))
@@ -238,7 +238,7 @@ async def test_nothing_wakes_up_while_nobody_asks(tmp_path: Path) -> None:
 
 async def test_every_route_is_documented(tmp_path: Path) -> None:
     async with served(tmp_path) as here:
-        routes = table(Front(door=here.house.door, model=""))
+        routes = table(Front(host=here.house.door, model=""))
     text = (DOCS / "API.md").read_text(encoding="utf-8")
     paths = {route.path.replace(":path", "") for route in routes}
     assert [path for path in sorted(paths) if f"{path}`" not in text] == []

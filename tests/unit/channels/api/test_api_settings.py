@@ -14,8 +14,8 @@ def test_the_defaults_are_this_machine_only() -> None:
 
 
 def test_the_key_may_come_from_the_secrets_and_the_file_wins() -> None:
-    secrets = {"HERMES_API_KEY": "a-secret-key"}
-    assert api_settings({}, secrets=secrets).key == "a-secret-key"
+    secrets = {"HERMES_API_KEY": "k9-tB2x-Vw7q-m4"}
+    assert api_settings({}, secrets=secrets).key == "k9-tB2x-Vw7q-m4"
     assert api_settings({"key": "mine-in-the-file"}, secrets=secrets).key == "mine-in-the-file"
 
 
@@ -39,7 +39,7 @@ def test_without_a_key_the_platform_does_not_start(raw: dict[str, object]) -> No
         ({"key": KEY, "host": " "}, "platforms.api.host", "host name"),
         ({"key": KEY, "enabled": "yes"}, "platforms.api.enabled", "true or false"),
         ({"key": KEY, "prot": 1}, "platforms.api.prot", "Did you mean platforms.api.port"),
-        ({"key": KEY, "zzz": 1}, "platforms.api.zzz", "There are: enabled, key, host, port"),
+        ({"key": KEY, "zzz": 1}, "platforms.api.zzz", "Known settings: enabled, key, host, port"),
     ],
 )
 def test_what_is_wrong_is_named_with_its_fix(raw: dict[str, object], key: str, word: str) -> None:

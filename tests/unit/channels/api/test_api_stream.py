@@ -9,7 +9,7 @@ import httpx2
 
 from hermes.core.errors import ProviderDenied
 from hermes.core.messages import Effect
-from hermes.core.ports import Answer, Bench, RawCall, Tool, ToolResult, ToolSpec
+from hermes.core.ports import Answer, RawCall, Tool, ToolContext, ToolResult, ToolSpec
 from hermes.providers.scripted import Scripted
 from tests.unit.channels.api.place import Puppet, Served, said, sent, served, text_of
 
@@ -45,7 +45,7 @@ async def streaming(here: Served, text: str, **headers: str) -> AsyncIterator[Re
 
 
 def looking() -> Tool:
-    async def run(_bench: Bench) -> ToolResult:
+    async def run(_bench: ToolContext) -> ToolResult:
         return ToolResult(text="9 fathoms")
 
     spec = ToolSpec(name="look", description="look", parameters='{"type":"object"}')

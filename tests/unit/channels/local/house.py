@@ -7,32 +7,34 @@ from contextlib import asynccontextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
+from hermes.agent.toolsets import StaticToolset
+from hermes.app.engine import Parts, build, new_id
 from hermes.channels.local.client import Attached
 from hermes.channels.local.server import LocalServer
-from hermes.core.channel import Door
+from hermes.core.channel import ChannelHost
 from hermes.core.events import Event
 from hermes.core.ids import MessageId, SessionKey, session_key
 from hermes.core.messages import Address, Inbound, Media, Person, Reply
-from hermes.core.ports import Answer, Request
+from hermes.core.ports import Answer, ModelRequest
 from hermes.core.signals import Recorded, Signal, TextDelta
 from hermes.core.store import Store
-from hermes.engine import Parts, build, new_id
 from hermes.gateway.service import Gateway
-from hermes.providers.scripted import Pace, Scripted
-from hermes.stores.media import FileShelf
+from hermes.providers.scripted import Scripted, StreamPace
+from hermes.stores.media import FileMediaStore
 from hermes.stores.sqlite import open_sqlite
-from tests.doubles.people import anybody, no_answer
+from hermes.testing.hosts import FakeHost
+from hermes.testing.people import anybody, no_answer
 
 KEY = session_key("local", "dm", "main")
-Rule = Callable[[Request], Answer | tuple[Answer, Pace]]
+Rule = Callable[[ModelRequest], Answer | tuple[Answer, StreamPace]]
 
 
-def echo(request: Request) -> Answer:
+def echo(request: ModelRequest) -> Answer:
     return Answer(text=f"You said: {request.lines[-1].text}")
 
 
 def slow(delay_s: float) -> Rule:
-    return lambda request: (echo(request), Pace(delay_s=delay_s))
+    return lambda request: (echo(request), StreamPace(delay_s=delay_s))
 
 
 def message(text: str, key: SessionKey = KEY) -> Inbound:
@@ -52,11 +54,11 @@ class House:
     path: Path
     gateway: Gateway
     store: Store
-    door: Door
+    door: ChannelHost
     listening: "asyncio.Task[None]"
 
     async def chat(self) -> "Attached":
-        attached = await Attached.to(self.path, media=FileShelf(self.path.parent / "media"))
+        attached = await Attached.to(self.path, media=FileMediaStore(self.path.parent / "media"))
         assert attached is not None, "the gateway lets a chat in"
         return attached
 
@@ -73,9 +75,9 @@ async def house(home: Path, rule: Rule = echo) -> AsyncIterator[House]:
     parts = Parts(
         store=store,
         provider=Scripted(rule),
-        tools=(),
+        tools=StaticToolset(),
         channels=[server],
-        media=FileShelf(home / "media"),
+        media=FileMediaStore(home / "media"),
     )
     gateway = build(parts)
     door = door_of(gateway, parts)
@@ -84,7 +86,7 @@ async def house(home: Path, rule: Rule = echo) -> AsyncIterator[House]:
             listening = asyncio.create_task(server.listen(door))
             await asyncio.sleep(0)
             yield House(home / "gateway.sock", gateway, store, door, listening)
-            tasks = [listening, *(lane.task for lane in gateway.lanes.working() if lane.task)]
+            tasks = [listening, *(lane.task for lane in gateway.sessions.working() if lane.task)]
             for task in tasks:
                 task.cancel()
             await asyncio.gather(*tasks, return_exceptions=True)
@@ -92,17 +94,17 @@ async def house(home: Path, rule: Rule = echo) -> AsyncIterator[House]:
         await store.upkeep.close()
 
 
-def door_of(gateway: Gateway, parts: Parts) -> Door:
+def door_of(gateway: Gateway, parts: Parts) -> ChannelHost:
     async def describe(_media: Media) -> str:
         return ""
 
-    return Door(
+    return FakeHost(
         accept=gateway.accept,
         role=anybody,
-        knock=no_answer,
+        admit_stranger=no_answer,
         deliver=gateway.deliver,
         watch=gateway.hub.watch,
-        state=lambda: gateway.present.state,
+        state=lambda: gateway.process.state,
         status=gateway.status,
         connected=lambda: None,
         polled=lambda: None,

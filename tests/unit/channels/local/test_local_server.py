@@ -9,7 +9,7 @@ import pytest
 from msgspec.structs import replace
 from msgspec.structs import replace as replace_field
 
-from hermes.channels.local.crowd import NOBODY, Crowd
+from hermes.channels.local.connections import NOBODY, LocalConnections
 from hermes.channels.local.sockets import connected
 from hermes.channels.local.wire import LINE_BYTES_MAX
 from hermes.core import events as e
@@ -252,7 +252,7 @@ async def test_a_home_with_a_long_name_has_its_socket_too(tmp_path: Path) -> Non
 async def test_nobody_is_shown_nothing_by_a_crowd_that_is_none() -> None:
     reply = Reply(id=ReplyId("t/0"), session=KEY, address=ADDRESS, text="hello")
     with pytest.raises(ChannelBusy):
-        await Crowd().show(reply, "hello", "t/0.0")
+        await LocalConnections().show(reply, "hello", "t/0.0")
 
 
 async def test_deliveries_of_one_session_do_not_cross(tmp_path: Path) -> None:
@@ -266,6 +266,6 @@ async def test_deliveries_of_one_session_do_not_cross(tmp_path: Path) -> None:
             await asyncio.sleep(0.01)
             at_once -= 1
 
-        crowd, door = Crowd(), replace_field(place.door, deliver=deliver)
+        crowd, door = LocalConnections(), replace_field(place.door, deliver=deliver)
         await asyncio.gather(*(crowd.deliver(KEY, door) for _ in range(5)))
         assert most == 1

@@ -25,7 +25,7 @@ def test_what_a_chat_says_is_one_line_and_comes_back_the_same() -> None:
         wire.Follow(3, KEY, None, live=True),
         wire.Deliver(4, KEY),
         wire.AskOutcome(5, KEY, T),
-        wire.Shown("t/0.0"),
+        wire.DeliveryShown("t/0.0"),
     ):
         raw = wire.line(said)
         assert raw.count(b"\n") == 1
@@ -39,7 +39,7 @@ def test_what_a_gateway_says_is_one_line_and_comes_back_the_same() -> None:
         wire.Following(2, 7),
         wire.Happened(KEY, ENDED, 8),
         wire.Delivered("t/0.0", REPLY, "a\nb"),
-        wire.OutcomeTold(3, wire.Outcome(session_id=msgspec.convert("s", str))),
+        wire.OutcomeTold(3, wire.TurnOutcome(session_id=msgspec.convert("s", str))),
         wire.Failed(4, "Rejected", "no"),
         wire.Done(5),
     ):

@@ -143,8 +143,9 @@ async def test_another_poller_is_a_clear_problem(tmp_path: Path) -> None:
         assert caught.value.delay_s >= 5
 
 
-@pytest.mark.parametrize("status", [401, 404])
-@pytest.mark.parametrize("method", ["getMe", "getUpdates"])
+@pytest.mark.parametrize(
+    ("method", "status"), [("getMe", 401), ("getMe", 404), ("getUpdates", 401)]
+)
 async def test_a_wrong_token_is_a_wrong_setting(tmp_path: Path, status: int, method: str) -> None:
     async with world(tmp_path) as w:
         w.api.fault(method, "refuse", status=status, description="Unauthorized")
@@ -153,6 +154,28 @@ async def test_a_wrong_token_is_a_wrong_setting(tmp_path: Path, status: int, met
                 await task
         assert caught.value.key == "platforms.telegram.token"
         assert w.api.token not in str(caught.value)
+
+
+@pytest.mark.parametrize("method", ["deleteWebhook", "getUpdates"])
+async def test_a_method_that_is_unknown_there_is_no_wrong_token(
+    tmp_path: Path, method: str
+) -> None:
+    async with world(tmp_path) as w:
+        w.api.fault(method, "refuse", status=404, description="Not Found", times=9)
+        async with w.listening() as task:
+            with pytest.raises(ChannelDown, match=method):
+                await task
+
+
+async def test_a_preflight_asks_for_the_bot_and_changes_nothing(tmp_path: Path) -> None:
+    async with world(tmp_path) as w:
+        await w.channel.preflight(lambda _host, _port: False)
+        w.api.fault("getMe", "refuse", status=401, description="Unauthorized")
+        with pytest.raises(Misconfigured) as caught:
+            await w.channel.preflight(lambda _host, _port: False)
+        assert caught.value.key == "platforms.telegram.token"
+    async with world(tmp_path, api_base="http://127.0.0.1:9") as away:
+        await away.channel.preflight(lambda _host, _port: False)
 
 
 async def test_a_platform_that_is_not_there_at_the_start_is_down(tmp_path: Path) -> None:
@@ -180,7 +203,7 @@ async def test_commands_that_telegram_does_not_take_do_not_matter(tmp_path: Path
 
 async def test_connected_is_said_when_it_is_so_and_every_poll_is_noted(tmp_path: Path) -> None:
     async with world(tmp_path) as w, w.listening():
-        async with asyncio.timeout(5):
+        async with asyncio.timeout(60):
             await w.connected.wait()
         await w.until(lambda: len(w.polls) >= 2)
 
@@ -201,3 +224,44 @@ async def test_the_double_is_strict_about_its_token(tmp_path: Path) -> None:
     ):
         with pytest.raises(Misconfigured):
             await task
+
+
+_PLACE = {"id": 7, "type": "private"}
+_WHO = {"id": 7, "is_bot": False, "first_name": "Ada"}
+_HUGE = int("9" * 300)
+ODD_FIELDS: dict[str, dict[str, object]] = {
+    "a huge chat": {"chat": {"id": _HUGE, "type": "private"}},
+    "a huge message id": {"message_id": _HUGE},
+    "a message id below zero": {"message_id": -3},
+    "a huge date": {"date": _HUGE},
+    "a date below zero": {"date": -(10**15)},
+    "a huge sender": {"from": {"id": _HUGE, "first_name": "Ada"}},
+    "a huge topic": {"message_thread_id": _HUGE, "is_topic_message": True},
+    "a topic below zero": {"message_thread_id": -1, "is_topic_message": True},
+    "a huge file": {"document": {"file_id": "x", "file_unique_id": "x", "file_size": _HUGE}},
+    "a file without a name": {"document": {"file_id": "", "file_unique_id": ""}},
+    "an empty picture": {"photo": []},
+    "a huge entity": {"entities": [{"type": "mention", "offset": _HUGE, "length": _HUGE}]},
+    "an entity below zero": {"entities": [{"type": "mention", "offset": -9, "length": -9}]},
+    "a kind of chat that is new": {"chat": {"id": 7, "type": "planet"}},
+    "no sender": {"from": None},
+    "half a sign": {"text": "\ud83d"},
+    "zeros": {"text": "a\x00b"},
+    "a place beyond the earth": {"location": {"latitude": 1e308, "longitude": -1e308}},
+}
+
+
+async def test_no_odd_update_stops_those_behind_it(tmp_path: Path) -> None:
+    """An update that broke the ear would come again after each restart, for ever."""
+    async with world(tmp_path) as w:
+        base = {"message_id": 5, "date": 1, "chat": _PLACE, "from": _WHO, "text": "x"}
+        for n, more in enumerate(ODD_FIELDS.values()):
+            w.api.push({"message": {**base, "message_id": 50 + n, **more}})
+            w.api.push({"edited_message": {**base, "message_id": 50 + n, **more}})
+            query = {"id": "q", "from": _WHO, "message": {**base, **more}, "data": "x"}
+            w.api.push({"callback_query": query})
+        w.api.push({"update_id": 10**6, "message": {**base, "text": "the last"}})
+        async with w.listening() as task:
+            await w.until(lambda: task.done() or w.api.confirmed > 10**6)
+            assert not task.done(), task.exception()
+        assert "the last" in [inbound.text for inbound in w.accepted]

@@ -5,8 +5,9 @@ from typing import Any
 
 import pytest
 
+from hermes.channels.kit.reception import NOT_YOURS
 from hermes.channels.telegram.client import TelegramChannel
-from hermes.channels.telegram.receive import NOT_YOURS, OLD_BUTTON
+from hermes.channels.telegram.receive import OLD_BUTTON
 from hermes.core.errors import StoreBusy
 from hermes.core.ids import session_key
 from hermes.core.people import Role, Sender

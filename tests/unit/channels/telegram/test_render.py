@@ -6,7 +6,7 @@ import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
-from hermes.channels.chunks import utf16_units
+from hermes.channels.kit.chunks import utf16_units
 from hermes.channels.telegram.markdown import markdown_v2
 from hermes.channels.telegram.render import TEXT_UNITS_MAX, draft_of, plain_of, render
 from tests.doubles.telegram_markdown import Entity, parse_markdown_v2

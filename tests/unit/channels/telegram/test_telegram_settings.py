@@ -4,6 +4,7 @@ from typing import Any
 
 import pytest
 
+from hermes.channels.kit.settings import CommonSettings
 from hermes.channels.telegram.settings import NOBODY, telegram_settings
 from hermes.core.errors import Misconfigured
 
@@ -23,12 +24,7 @@ def problem(**raw: Any) -> Misconfigured:
 def test_a_token_is_enough() -> None:
     made = settings()
     assert made.api_base == "https://api.telegram.org"
-    assert (made.mode, made.require_mention, made.drafts, made.banner) == (
-        "polling",
-        True,
-        True,
-        True,
-    )
+    assert (made.mode, made.common) == ("polling", CommonSettings())
     assert made.notices == (NOBODY,), "nobody is let in by default, and that is said"
     assert settings(allowed_users=[1]).notices == ()
 
@@ -58,8 +54,11 @@ def test_an_address_is_understood_with_and_without_its_end(given: str) -> None:
 
 def test_people_are_numbers() -> None:
     made = settings(allowed_users=[1, "2", " 3 "], allowed_chats=-100)
-    assert (made.allowed_users, made.allowed_chats) == (frozenset("123"), frozenset({"-100"}))
-    assert settings(allowed_users=None).allowed_users == frozenset()
+    assert (made.common.allowed_users, made.common.allowed_chats) == (
+        frozenset("123"),
+        frozenset({"-100"}),
+    )
+    assert settings(allowed_users=None).common.allowed_users == frozenset()
     for wrong in (["@ada"], [True], [1.5], {"a": 1}, [None]):
         assert problem(allowed_users=wrong).key == "platforms.telegram.allowed_users"
 

@@ -7,7 +7,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from hermes.channels.telegram.translate import Heard, Manners, Me, Pressed, translate
+from hermes.channels.kit.arrival import Arrival
+from hermes.channels.telegram.translate import Manners, Me, Pressed, translate
 from hermes.channels.telegram.updates import Update
 from hermes.core.ids import Isolation
 
@@ -24,7 +25,7 @@ def message(text: str = "", **more: Any) -> dict[str, Any]:
     return {"message_id": 5, "chat": chat, "from": ADA, "text": text, **more}
 
 
-def heard(kind: str = "message", manners: Manners | None = None, **fields: Any) -> Heard | None:
+def heard(kind: str = "message", manners: Manners | None = None, **fields: Any) -> Arrival | None:
     update = msgspec.convert({"update_id": 1, kind: message(**fields)}, Update)
     rules = manners or Manners(commands=COMMANDS)
     found = translate(update, ME, rules, at=3.0)
@@ -258,7 +259,20 @@ def test_no_update_is_too_odd_and_no_message_is_blank(
 ) -> None:
     update = msgspec.convert({"update_id": 1, kind: fields}, Update)
     found = translate(update, ME, Manners(require_mention=mention), at=0.0)
-    assert found is None or isinstance(found, Heard)
+    assert found is None or isinstance(found, Arrival)
     if found is not None:
         assert found.inbound.text.strip()
         assert found.inbound.sender.id
+
+
+def test_a_bot_is_heard_only_when_it_is_named_and_it_is_automatic() -> None:
+    beeper = {"id": 9, "is_bot": True, "first_name": "Beeper"}
+    fields = {"text": "/stop", "from": beeper}
+    assert heard(**fields) is None
+    named = Manners(commands=COMMANDS, named=frozenset({"9"}))
+    found = heard("message", named, **fields)
+    assert found is not None
+    assert (found.inbound.automatic, found.inbound.labels) == (True, ("untrusted",))
+    person = heard(text="hello")
+    assert person is not None
+    assert not person.inbound.automatic

@@ -9,9 +9,9 @@ from hermes.channels.telegram.client import TelegramChannel
 from hermes.channels.telegram.settings import telegram_settings
 from hermes.core.ids import session_key
 from hermes.core.messages import Effect
-from hermes.core.ports import Answer, Bench, RawCall, Request, Tool, ToolResult, ToolSpec
+from hermes.core.ports import Answer, ModelRequest, RawCall, Tool, ToolContext, ToolResult, ToolSpec
 from hermes.core.rules import Ask
-from tests.doubles.door import House, Rule, echo, house
+from hermes.testing.house import House, Rule, echo, house
 from tests.doubles.telegram import BotApi
 from tests.unit.channels.telegram.world import QUICK, WAIT_S
 
@@ -83,7 +83,7 @@ async def test_c53_a_flood_wait_holds_the_chat_and_nothing_is_lost(tmp_path: Pat
 
 
 async def test_a_long_answer_goes_on_at_the_chunk_that_is_missing(tmp_path: Path) -> None:
-    def tell(_request: Request) -> Answer:
+    def tell(_request: ModelRequest) -> Answer:
         return Answer(text=LONG)
 
     async with (
@@ -102,11 +102,11 @@ async def test_a_long_answer_goes_on_at_the_chunk_that_is_missing(tmp_path: Path
 async def test_a_question_is_answered_by_its_button(tmp_path: Path) -> None:
     paid: list[str] = []
 
-    async def pay(bench: Bench) -> ToolResult:
-        paid.append(bench.call.id)
+    async def pay(context: ToolContext) -> ToolResult:
+        paid.append(context.call.id)
         return ToolResult(text="paid")
 
-    def rule(request: Request) -> Answer:
+    def rule(request: ModelRequest) -> Answer:
         done = any(line.role == "tool" for line in request.lines)
         return Answer(text="It is paid.") if done else Answer(calls=(RawCall("pay", "{}"),))
 
@@ -115,7 +115,7 @@ async def test_a_question_is_answered_by_its_button(tmp_path: Path) -> None:
     async with (
         bot(tmp_path) as (api, channel),
         house(
-            tmp_path, channel, rule, tools=(tool,), verdict=lambda _s, _c: Ask("sure?")
+            tmp_path, channel, rule, tools=(tool,), verdict=lambda _s, _c, _m: Ask("sure?")
         ) as inside,
     ):
         api.say("pay the rent")
@@ -123,7 +123,7 @@ async def test_a_question_is_answered_by_its_button(tmp_path: Path) -> None:
         (asked,) = api.chat()
         codes = {b["text"]: b["callback_data"] for row in asked.buttons for b in row}
         assert paid == []
-        api.press(7, asked.message_id, codes["✅ Approve"])
+        api.press(7, asked.message_id, codes["✅ Yes"])
         await until(lambda: "It is paid." in api.texts(), inside)
         assert len(paid) == 1
         assert api.chat()[0].buttons == []

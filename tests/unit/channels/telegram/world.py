@@ -8,26 +8,27 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
+from hermes.app.engine import new_id
 from hermes.channels.telegram.client import TelegramChannel
-from hermes.channels.telegram.poll import Patience
+from hermes.channels.telegram.poll import PollTimeouts
 from hermes.channels.telegram.settings import telegram_settings
-from hermes.core.channel import Command, Considered, Door, Feed, Status
+from hermes.core.channel import ChannelHost, Command, Considered, Feed, GatewayStatus
 from hermes.core.ids import DEFAULT_ISOLATION, Isolation, NodeId, ReplyId, SessionKey, session_key
 from hermes.core.messages import Address, Inbound, Media, Reply, Spent, Usage
 from hermes.core.people import Role, Sender
 from hermes.core.rules import Busy
 from hermes.core.store import Accepted, Store
-from hermes.engine import new_id
+from hermes.gateway.inbound_rate import InboundRate
 from hermes.gateway.intake import Intake
-from hermes.gateway.measure import Measure
-from hermes.stores.media import FileShelf
+from hermes.stores.media import FileMediaStore
 from hermes.stores.sqlite import open_sqlite
-from tests.doubles.people import no_answer
+from hermes.testing.hosts import FakeHost
+from hermes.testing.people import no_answer
 from tests.doubles.telegram import BotApi
 
 SPENT = Spent(purpose="vision", model="m", usage=Usage(input=7))
-ANY_NUMBER = Measure(a_minute=0, clock=time.monotonic)
-QUICK = Patience(silence_s=0.4, pause_s=0.02)
+ANY_NUMBER = InboundRate(a_minute=0, clock=time.monotonic)
+QUICK = PollTimeouts(silence_s=0.4, pause_s=0.02)
 WAIT_S = 10.0
 COMMANDS = (
     Command(name="/help", busy=Busy.NOW, summary="What I can do"),
@@ -41,7 +42,7 @@ class World:
     api: BotApi
     channel: TelegramChannel
     store: Store
-    door: Door
+    door: ChannelHost
     accepted: list[Inbound]
     troubles: list[Exception]  # what the next accepts raise
     described: list[Media]
@@ -73,7 +74,7 @@ async def world(
     home: Path,
     *,
     isolation: Isolation = DEFAULT_ISOLATION,
-    patience: Patience = QUICK,
+    patience: PollTimeouts = QUICK,
     words: str = "a cat in a hat",
     **settings: Any,
 ) -> AsyncIterator[World]:
@@ -126,10 +127,10 @@ def _made(api: BotApi, channel: TelegramChannel, store: Store, home: Path, words
         described.append(media)
         return Considered(text=words, spent=SPENT) if words else None
 
-    door = Door(
+    door = FakeHost(
         accept=accept,
         role=role,
-        knock=no_answer,
+        admit_stranger=no_answer,
         deliver=_never_delivered,
         watch=_never_watched,
         state=lambda: "ready",
@@ -138,7 +139,7 @@ def _made(api: BotApi, channel: TelegramChannel, store: Store, home: Path, words
         polled=lambda: polls.append(time.monotonic()),
         describe=describe,
         store=store,
-        media=FileShelf(home / "media"),
+        media=FileMediaStore(home / "media"),
         commands=COMMANDS,
         new_id=new_id,
         clock=time.time,
@@ -166,7 +167,7 @@ def _never_watched(_key: SessionKey | None) -> Iterator[Feed]:
     yield
 
 
-async def _never_asked() -> Status:
+async def _never_asked() -> GatewayStatus:
     raise AssertionError("nobody asks")
 
 

@@ -9,13 +9,14 @@ from pathlib import Path
 
 from hermes.channels.webhook.server import WebhookChannel
 from hermes.channels.webhook.settings import webhook_settings
-from hermes.core.channel import Door, Status
+from hermes.core.channel import ChannelHost, GatewayStatus
 from hermes.core.ids import SessionId
 from hermes.core.messages import Inbound, Media
 from hermes.core.store import Accepted, Store
-from hermes.stores.media import FileShelf
+from hermes.stores.media import FileMediaStore
 from hermes.stores.sqlite import open_sqlite
-from tests.doubles.people import anybody, no_answer
+from hermes.testing.hosts import FakeHost
+from hermes.testing.people import anybody, no_answer
 
 START_S = 10.0
 
@@ -26,7 +27,7 @@ async def _nothing(_what: object) -> None:
     """Nobody waits for this in these tests."""
 
 
-async def _no_status() -> Status:
+async def _no_status() -> GatewayStatus:
     raise AssertionError("a webhook does not ask for the status")
 
 
@@ -44,17 +45,17 @@ def door_on(
     *,
     clock: Callable[[], float] = time.time,
     accept: Accept | None = None,
-) -> Door:
+) -> ChannelHost:
     numbers = itertools.count(1)
 
     async def accepted(inbound: Inbound) -> Accepted:
         opens = SessionId(f"conversation-{next(numbers)}")
         return await store.journal.accept(inbound, opens=opens)
 
-    return Door(
+    return FakeHost(
         accept=accept or accepted,
         role=anybody,
-        knock=no_answer,
+        admit_stranger=no_answer,
         deliver=_nothing,
         watch=_no_feed,  # type: ignore[arg-type]
         state=lambda: "ready",
@@ -63,7 +64,7 @@ def door_on(
         polled=lambda: None,
         describe=_no_words,
         store=store,
-        media=FileShelf(home / "media"),
+        media=FileMediaStore(home / "media"),
         commands=(),
         new_id=lambda: f"id-{next(numbers)}",
         clock=clock,
@@ -81,7 +82,7 @@ async def opened(home: Path) -> AsyncIterator[Store]:
 
 @asynccontextmanager
 async def listening(
-    door: Door, memory: Path, *, body_s_max: float = START_S, **routes: dict[str, object]
+    door: ChannelHost, memory: Path, *, body_s_max: float = START_S, **routes: dict[str, object]
 ) -> AsyncIterator[str]:
     """A channel on a free port of this machine; its URL."""
     settings = webhook_settings({"port": 0, "routes": routes}, {})

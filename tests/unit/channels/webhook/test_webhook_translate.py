@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from hermes.channels.webhook.settings import Route, Signature
+from hermes.channels.webhook.settings import Signature, WebhookRoute
 from hermes.channels.webhook.signatures import (
     LINES_MAX,
     REMEMBERED_S,
@@ -35,8 +35,8 @@ BODY = b'{"ref": "main"}'
 HERE = Address(platform="webhook", chat="ci")
 
 
-def route(kind: Signature = "hermes", **more: object) -> Route:
-    return Route(name="ci", secret=SECRET, signature=kind, deliver=HERE, **more)  # type: ignore[arg-type]
+def route(kind: Signature = "hermes", **more: object) -> WebhookRoute:
+    return WebhookRoute(name="ci", secret=SECRET, signature=kind, deliver=HERE, **more)  # type: ignore[arg-type]
 
 
 def dated(at: float = NOW, body: bytes = BODY, **more: str) -> dict[str, str]:

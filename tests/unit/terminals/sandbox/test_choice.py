@@ -7,14 +7,15 @@ from pathlib import Path
 import pytest
 
 from hermes.core.errors import ToolFailed
+from hermes.ports.sandbox import BoxRequest, Sandbox
 from hermes.terminals.sandbox.bubblewrap import BubblewrapSandbox
 from hermes.terminals.sandbox.choice import Machinery, Refusing, Unboxed, find_sandbox
+from hermes.terminals.sandbox.idmap import BOX_USER
 from hermes.terminals.sandbox.landlock import LandlockSandbox
 from hermes.terminals.sandbox.limits import Caps, Cgroups
-from hermes.terminals.spawn import Answer
-from hermes.views.sandbox import Sandbox, Wish
+from hermes.terminals.spawn import SpawnReply
 
-INSIDE = Answer(0, "inside\n")
+INSIDE = SpawnReply(0, "inside\n")
 ENVIRON = {"PATH": "/usr/bin:/bin", "HOME": "/home/you", "SOME_API_KEY": "canary"}
 
 
@@ -31,10 +32,14 @@ class Machine(Machinery):
         )
         self._works = works
 
-    def trying(self, arguments: Sequence[str], _environment: Mapping[str, str]) -> Answer:
+    def trying(self, arguments: Sequence[str], _environment: Mapping[str, str]) -> SpawnReply:
         said = " ".join(arguments)
         self.tried.append(said)
-        return INSIDE if any(word in said for word in self._works) else Answer(125, "not allowed\n")
+        return (
+            INSIDE
+            if any(word in said for word in self._works)
+            else SpawnReply(125, "not allowed\n")
+        )
 
 
 def found(tmp_path: Path, machine: Machine, setting: str = "auto") -> Sandbox:
@@ -50,27 +55,48 @@ def found(tmp_path: Path, machine: Machine, setting: str = "auto") -> Sandbox:
     )
 
 
-def wish(tmp_path: Path, profile: str = "write") -> Wish:
-    return Wish(profile=profile, call="c", workdir=str(tmp_path / "work"))  # type: ignore[arg-type]
+def wish(tmp_path: Path, profile: str = "write") -> BoxRequest:
+    return BoxRequest(profile=profile, call="c", workdir=str(tmp_path / "work"))  # type: ignore[arg-type]
 
 
-def test_bubblewrap_comes_first(tmp_path: Path) -> None:
-    assert isinstance(found(tmp_path, Machine("bwrap")), BubblewrapSandbox)
-
-
-def test_landlock_stands_in_where_bubblewrap_is_missing_or_forbidden(tmp_path: Path) -> None:
+def test_the_box_that_has_landlock_and_namespaces_comes_first(tmp_path: Path) -> None:
+    assert isinstance(found(tmp_path, Machine("bwrap")), LandlockSandbox)
     assert isinstance(found(tmp_path, Machine()), LandlockSandbox)
-    forbidden = Machine("bwrap", works=["hermes.terminals.sandbox.enter"])
-    assert isinstance(found(tmp_path, forbidden), LandlockSandbox)
-    assert "bwrap" in forbidden.tried[0]
+
+
+def test_bubblewrap_stands_in_where_landlock_is_missing(tmp_path: Path) -> None:
+    for abi in (-1, 0, 5):
+        assert isinstance(found(tmp_path, Machine("bwrap", abi=abi)), BubblewrapSandbox)
+
+
+def test_bubblewrap_stands_in_where_it_alone_may_have_namespaces(tmp_path: Path) -> None:
+    alone = Machine("bwrap", works=["--unshare-user"])
+    assert isinstance(found(tmp_path, alone), BubblewrapSandbox)
+    assert "--unshare-user" not in alone.tried[0], "our own was tried first"
+
+
+@pytest.mark.skipif(os.geteuid() != 0, reason="only root has another user to become")
+def test_root_becomes_another_user_where_its_files_can_be_mapped(tmp_path: Path) -> None:
+    class Unmapped(Machine):
+        def trying(self, arguments: Sequence[str], environment: Mapping[str, str]) -> SpawnReply:
+            return SpawnReply(125, "no") if "true" in arguments else INSIDE
+
+    for machine, kept in ((Machine("bwrap"), False), (Unmapped("bwrap"), True)):
+        for abi in (7, 0):
+            machine.landlock = lambda abi=abi: abi
+            box = found(tmp_path, machine)
+            user = next(guard for guard in box.probe() if guard.name == "user of its own")
+            assert user.active is not kept
+            made = box.box(wish(tmp_path)).arguments
+            assert (str(BOX_USER) in made) is not kept
 
 
 def test_landlock_does_without_namespaces_where_they_are_forbidden(tmp_path: Path) -> None:
     class Closed(Machine):
-        def trying(self, arguments: Sequence[str], environment: Mapping[str, str]) -> Answer:
-            return Answer(125, "no") if "unshare" in arguments else INSIDE
+        def trying(self, arguments: Sequence[str], environment: Mapping[str, str]) -> SpawnReply:
+            return SpawnReply(125, "no") if "unshare" in " ".join(arguments) else INSIDE
 
-    box = found(tmp_path, Closed())
+    box = found(tmp_path, Closed("bwrap"))
     assert isinstance(box, LandlockSandbox)
     guards = {guard.name: guard for guard in box.probe()}
     assert guards["network"].by == "no sockets"
@@ -147,5 +173,6 @@ def test_default_caps_are_those_that_the_documentation_gives() -> None:
         file_bytes=2_147_483_648,
         scratch_bytes=536_870_912,
         files=1_024,
+        disk_bytes=10_737_418_240,
     )
     assert os.path.sep == "/"

@@ -7,10 +7,10 @@ from pathlib import Path
 
 import pytest
 
+from hermes.ports.sandbox import Box
 from hermes.terminals.program import ENTER
 from hermes.terminals.sandbox.limits import Caps, Cgroups, find_cgroups, limit_words
 from hermes.terminals.sandbox.seccomp import INET, TABLES, seccomp_filter
-from hermes.views.sandbox import Box
 
 CAPS = Caps(processes=7, memory_bytes=4096, file_bytes=1024**2)
 

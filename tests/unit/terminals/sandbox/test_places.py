@@ -6,24 +6,24 @@ import pytest
 from msgspec.structs import replace
 
 from hermes.core.errors import ToolFailed
+from hermes.ports.sandbox import BoxRequest
 from hermes.terminals.sandbox.bubblewrap import words
 from hermes.terminals.sandbox.landlock import Means, steps
 from hermes.terminals.sandbox.limits import Caps
-from hermes.terminals.sandbox.places import Places, Shown, is_below, layout_of, survey
-from hermes.views.sandbox import Wish
+from hermes.terminals.sandbox.places import SandboxPaths, ShownPath, is_below, layout_of, survey
 
-NOTHING = Shown((), ())
+NOTHING = ShownPath((), ())
 
 
-def places(workspace: Path, home: Path, **more: object) -> Places:
+def places(workspace: Path, home: Path, **more: object) -> SandboxPaths:
     for folder in (workspace, home):
         folder.mkdir(parents=True, exist_ok=True)
     person = Path("/home/you")
-    return Places(workspace=workspace, home=home, person=person, shared=NOTHING, **more)  # type: ignore[arg-type]
+    return SandboxPaths(workspace=workspace, home=home, person=person, shared=NOTHING, **more)  # type: ignore[arg-type]
 
 
-def wish(workspace: Path, profile: str = "write") -> Wish:
-    return Wish(profile=profile, call="c", workdir=str(workspace), note="")  # type: ignore[arg-type]
+def wish(workspace: Path, profile: str = "write") -> BoxRequest:
+    return BoxRequest(profile=profile, call="c", workdir=str(workspace), note="")  # type: ignore[arg-type]
 
 
 def test_of_a_shared_folder_only_what_everybody_may_read_is_shown(tmp_path: Path) -> None:
@@ -74,7 +74,7 @@ def test_a_folder_of_ours_is_no_workspace(tmp_path: Path, inside: str) -> None:
 
 @pytest.mark.parametrize("whole", ["/", "/usr", "/etc", "/tmp"])
 def test_the_system_is_no_workspace(tmp_path: Path, whole: str) -> None:
-    with pytest.raises(ToolFailed, match="the system itself"):
+    with pytest.raises(ToolFailed, match="contains the system"):
         layout_of(
             replace(places(tmp_path / "w", tmp_path / "h"), workspace=Path(whole)),
             wish(Path(whole)),

@@ -29,15 +29,16 @@ with asked as materialized (
     %(key)s::text[], %(node)s::text[], %(epoch)s::bigint[], %(base)s::bigint[],
     %(count)s::bigint[], %(at)s::float8[], %(id)s::text[], %(phase)s::text[], %(mark)s::text[],
     %(runs)s::bigint[], %(title)s::text[], %(rows)s::bigint[], %(taken)s::bigint[],
-    %(rests)s::boolean[], %(standing)s::bigint[]
+    %(rests)s::boolean[], %(standing)s::bigint[], %(due_at)s::float8[]
   ) with ordinality as a (
-    key, node, epoch, base, count, at, id, phase, mark, runs, title, rows, taken, rests, standing, n
+    key, node, epoch, base, count, at, id, phase, mark, runs, title, rows, taken, rests, standing,
+    due_at, n
   )
 ), held as (  -- one that rests does not when a message came in between
   update sessions s
   set head = s.head + a.count, written = s.head + a.count, id = a.id, phase = a.phase,
       mark = a.mark, runs = a.runs, title = a.title, rows = a.rows,
-      waiting = s.waiting - a.taken, updated_at = a.at,
+      waiting = s.waiting - a.taken, updated_at = a.at, due_at = a.due_at,
       settled = case when a.rests and s.head = a.base then s.head + a.count else s.settled end
   from asked a
   where s.key = a.key and s.owner = a.node and s.epoch = a.epoch
@@ -74,12 +75,12 @@ with asked as materialized (
   insert into unread (session, ordinal) select session, ordinal from transcript
 -- with r_n
 ), replies as (
-  insert into outbox (id, key, platform, chat, reply, created_at)
-  select r.id, r.key, r.platform, r.chat, r.reply, r.at
+  insert into outbox (id, key, platform, chat, reply, created_at, ordered)
+  select r.id, r.key, r.platform, r.chat, r.reply, r.at, r.ordered
   from fate f, unnest(
     %(r_n)s::bigint[], %(r_id)s::text[], %(r_key)s::text[], %(r_platform)s::text[],
-    %(r_chat)s::text[], %(r_reply)b::bytea[], %(r_at)s::float8[]
-  ) with ordinality as r (n, id, key, platform, chat, reply, at, i)
+    %(r_chat)s::text[], %(r_reply)b::bytea[], %(r_at)s::float8[], %(r_ordered)s::boolean[]
+  ) with ordinality as r (n, id, key, platform, chat, reply, at, ordered, i)
   where f.before[r.n] >= 0 order by r.i
   on conflict (id) do nothing
 -- with t_n
@@ -261,6 +262,7 @@ with asked as materialized (
 ), moved as (
   update sessions s
   set head = s.head + l.count, waiting = s.waiting + l.count, updated_at = %(now)s,
+      declined = null,
       id = case when s.head = 0 then (%(opens)s::text[])[l.first] else s.id end,
       created_at = case when s.head = 0 then %(now)s else s.created_at end
   from lanes l where s.key = l.key
@@ -328,16 +330,18 @@ where exists (select from nodes o where not o.buried and o.token <> %(token)s)
 
 -- name: sending
 update outbox o
-set state = 'sending', node = a.node, attempts = o.attempts + 1, behind = a.behind
-from unnest(%(id)s::text[], %(node)s::text[], %(again)s::boolean[], %(behind)s::text[])
-  with ordinality as a (id, node, again, behind, n)
-where o.id = a.id
+set state = 'sending', node = a.node, behind = a.behind
+from unnest(
+  %(id)s::text[], %(node)s::text[], %(again)s::boolean[], %(behind)s::text[], %(chunk)s::bigint[],
+  %(mine)s::boolean[]
+) with ordinality as a (id, node, again, behind, chunk, mine, n)
+where o.id = a.id and o.chunks = a.chunk
   and exists (select from nodes x where x.id = a.node and not x.buried)
   and (o.state = 'sending' and a.again and o.node = a.node
        or (o.state in ('pending', 'failed')
              and (o.not_before <= %(now)s or o.not_before > %(now)s + 86400)
-           or o.state = 'sending'
-             and not exists (select from nodes x where x.id = o.node and not x.buried))
+           or o.state = 'sending' and (a.mine and o.node = a.node
+             or not exists (select from nodes x where x.id = o.node and not x.buried)))
           and not exists (
             select from pauses p where p.platform = o.platform and p.chat = o.chat
               and p.until > %(now)s and p.until <= %(now)s + 86400
@@ -349,13 +353,14 @@ returning a.n
 update outbox o
 set state = coalesce(a.state, o.state), chunks = coalesce(a.chunks, o.chunks),
     receipt = coalesce(a.receipt, o.receipt), why = coalesce(a.why, o.why),
-    not_before = coalesce(a.not_before, o.not_before), sent_at = coalesce(a.at, o.sent_at)
+    not_before = coalesce(a.not_before, o.not_before), sent_at = coalesce(a.at, o.sent_at),
+    attempts = o.attempts + a.counts::int
 from unnest(
   %(id)s::text[], %(node)s::text[], %(state)s::text[], %(chunks)s::bigint[], %(receipt)s::text[],
-  %(why)s::text[], %(not_before)s::float8[], %(at)s::float8[]
-) as a (id, node, state, chunks, receipt, why, not_before, at)
+  %(why)s::text[], %(not_before)s::float8[], %(at)s::float8[], %(counts)s::boolean[]
+) as a (id, node, state, chunks, receipt, why, not_before, at, counts)
 where o.id = a.id and o.state <> 'delivered' and (a.node is null or o.node = a.node)
-  and (o.state <> 'abandoned' or a.state is distinct from 'failed')  -- who was sent away stays so
+  and (o.state <> 'abandoned' or a.state not in ('failed', 'pending'))  -- who was sent away stays so
 
 -- name: fences
 -- For operations that were refused: is it the fence, or had the writer not seen everything?

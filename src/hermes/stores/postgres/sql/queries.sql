@@ -3,17 +3,18 @@ Everything that is not part of the group commit: reads, and the few writes that 
 -- name: claim
 with free as (
   select s.key from awake a join sessions s on s.key = a.key
-  where s.owner is null or not exists (select from nodes o where o.id = s.owner and not o.buried)
+  where (s.owner is null or not exists (select from nodes o where o.id = s.owner and not o.buried))
+    and s.declined is distinct from %(node)s
   order by s.updated_at limit %(limit)s
   for update of s skip locked
 )
-update sessions s set owner = %(node)s, epoch = greatest(s.epoch + 1, nextval('epochs'))
+update sessions s set owner = %(node)s, declined = null, epoch = greatest(s.epoch + 1, nextval('epochs'))
 from free where s.key = free.key
 returning s.key, s.epoch, s.updated_at
 
 -- name: claim_one
 update sessions s
-set owner = %(node)s,
+set owner = %(node)s, declined = null,
     epoch = case when s.owner = %(node)s then s.epoch
                  else greatest(s.epoch + 1, nextval('epochs')) end
 where s.key = %(key)s
@@ -32,12 +33,40 @@ with given as (
 )
 select pg_notify('hermes', '*') where exists (select from given join awake using (key))
 
+-- name: decline
+with given as (
+  update sessions s set owner = null, declined = %(node)s
+  where s.key = %(key)s and s.owner = %(node)s and s.epoch = %(epoch)s and s.head = %(position)s
+  returning s.key
+), told as (
+  select pg_notify('hermes', '*') from given
+)
+select count(*) from told
+
 -- name: load
 select p.state, array(
   select j.event from journal j
   where j.key = %(key)s and j.position > coalesce(p.position, 0) order by j.position
 )
 from (select 1) one left join snapshots p on p.key = %(key)s
+
+-- name: abandon
+-- What is shown as open of a conversation that was left because it cannot be read.
+with held as (
+  select s.key, s.waiting as before, %(waiting)s + s.head - %(position)s as after
+  from sessions s where s.key = %(key)s and s.owner = %(node)s and s.epoch = %(epoch)s for update
+), counted as (
+  insert into tally (shard, sessions, waiting)
+  select %(shard)s, 0, after - before from held where after <> before
+  on conflict (shard) do update set waiting = tally.waiting + excluded.waiting
+), turns_ as (
+  update turns set state = 'failed', ended_at = %(at)s
+  where key in (select key from held) and state not in ('answered', 'failed', 'stopped')
+), questions_ as (
+  delete from questions where key in (select key from held) and state = 'pending'
+)
+update sessions s set phase = 'idle', mark = '', runs = 0, due_at = 0, waiting = h.after
+from held h where s.key = h.key returning s.key
 
 -- name: since
 select event from journal where key = %(key)s and position > %(position)s
@@ -134,20 +163,35 @@ with left_ as (
 select pg_notify('hermes', '*') from left_
 
 -- name: due
--- A wait that lies more than a day ahead was counted before a clock was set back.
-select reply, state, attempts, chunks, created_at, receipt, why, behind from outbox o
-where o.state in ('pending', 'failed', 'sending')
-  and o.platform = any(%(platforms)s::text[])
-  and not exists (
-    select from pauses p where p.platform = o.platform and p.chat = o.chat
-      and p.until > %(now)s and p.until <= %(now)s + 86400
-  )
-  and (o.state in ('pending', 'failed')
-          and (o.not_before <= %(now)s or o.not_before > %(now)s + 86400)
-       or o.state = 'sending'
-          and not exists (select from nodes x where x.id = o.node and not x.buried))
-  and (%(only)s::text is null or o.key = %(only)s)
-order by o.n limit %(limit)s
+-- A wait that lies more than a day ahead was counted before a clock was set back. What was made
+-- earlier for the same chat goes first, even when it has to wait for its next try.
+with waiting as materialized (
+  select o.*,
+    (o.state in ('pending', 'failed')
+        and (o.not_before <= %(now)s or o.not_before > %(now)s + 86400)
+     or o.state = 'sending' and (o.node is not distinct from %(mine)s
+        or not exists (select from nodes x where x.id = o.node and not x.buried)))
+    and not exists (
+      select from pauses p where p.platform = o.platform and p.chat = o.chat
+        and p.until > %(now)s and p.until <= %(now)s + 86400
+    ) as due
+  from outbox o
+  where o.state in ('pending', 'failed', 'sending')
+    and o.platform = any(%(platforms)s::text[])
+    and (%(only)s::text is null or o.key = %(only)s)
+), ranked as (
+  select w.*, bool_and(w.due or not w.ordered) over (
+    partition by w.key, w.platform, w.chat order by w.n
+  ) as free
+  from waiting w
+)
+select reply, state, attempts, chunks, created_at, receipt, why, behind from ranked r
+where r.due and (r.free or not r.ordered)
+order by r.n limit %(limit)s
+
+-- name: at_once
+update outbox set not_before = 0
+where state = 'failed' and not_before > 0 and platform = any(%(platforms)s::text[])
 
 -- name: outbox_rows
 select reply, state, attempts, chunks, created_at, receipt, why, behind from outbox
@@ -157,6 +201,11 @@ where key = %(key)s order by n desc limit %(limit)s
 select exists (
   select from outbox where platform = %(platform)s and chat = %(chat)s and receipt = %(receipt)s
 )
+
+-- name: cards
+select reply from outbox
+where platform = %(platform)s and chat = %(chat)s and position('"buttons":'::bytea in reply) > 0
+order by n desc limit %(limit)s
 
 -- name: pause
 with over as (
@@ -321,6 +370,26 @@ select c.key, m.session, m.ordinal, m.line
 from best b join messages m using (session, ordinal) join conversations c on c.id = m.session
 order by b.rank desc, b.at desc, m.session, m.ordinal desc
 
+-- name: cursor
+select text from cursors
+where platform = %(platform)s and account = %(account)s and name = %(name)s
+
+-- name: move_cursor
+-- The lock makes who buries this node wait: a dead node's position never replaces its successor's.
+insert into cursors (platform, account, name, text)
+select %(platform)s, %(account)s, %(name)s, %(text)s from nodes o
+where o.id = %(node)s and not o.buried for share of o
+on conflict (platform, account, name) do update set text = excluded.text
+returning name
+
+-- name: remove_cursor
+with alive as (select o.id from nodes o where o.id = %(node)s and not o.buried for share of o),
+gone as (
+  delete from cursors using alive
+  where platform = %(platform)s and account = %(account)s and name = %(name)s
+)
+select id from alive
+
 -- name: keep_text
 insert into texts (digest, text) values (%(digest)s, %(text)s) on conflict do nothing
 
@@ -381,9 +450,7 @@ select id, key, turn, tool, preview, why, asked_at, expires_at, state, decided_b
 from questions where id = %(id)s
 
 -- name: overdue
-select key from questions
-where state = 'pending' and expires_at > 0 and expires_at <= %(now)s
-group by key order by min(expires_at) limit %(limit)s
+select key from sessions where due_at > 0 and due_at <= %(now)s order by due_at limit %(limit)s
 
 -- name: version
 select version from standing where one

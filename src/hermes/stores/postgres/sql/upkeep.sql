@@ -159,7 +159,8 @@ on conflict (id) do nothing
 -- name: put_summary
 update sessions
 set id = %(id)s, head = %(head)s, written = %(written)s, phase = %(phase)s, mark = %(mark)s,
-    runs = %(runs)s, waiting = %(waiting)s, title = %(title)s, rows = %(rows)s
+    runs = %(runs)s, waiting = %(waiting)s, title = %(title)s, rows = %(rows)s,
+    due_at = %(due_at)s
 where key = %(key)s
 
 -- name: put_snapshot
@@ -220,6 +221,9 @@ select account, message, key, position from inbox order by account, message
 select id, key, platform, reply, state, attempts, chunks, not_before, receipt, why, created_at,
        sent_at
 from outbox order by n
+
+-- name: copy_cursors
+select platform, account, name, text from cursors order by platform, account, name
 
 -- name: copy_usage
 -- Of deleted sessions: the rest is in the journal.
@@ -290,9 +294,14 @@ values (%(account)s, %(message)s, %(key)s, %(position)s)
 
 -- name: load_outbox
 insert into outbox (id, key, platform, chat, reply, state, attempts, chunks, not_before, receipt, why,
-                    created_at, sent_at)
+                    created_at, sent_at, ordered)
 values (%(id)s, %(key)s, %(platform)s, %(chat)s, convert_to(%(reply)s, 'UTF8'), %(state)s,
-        %(attempts)s, %(chunks)s, %(not_before)s, %(receipt)s, %(why)s, %(created_at)s, %(sent_at)s)
+        %(attempts)s, %(chunks)s, %(not_before)s, %(receipt)s, %(why)s, %(created_at)s, %(sent_at)s,
+        %(ordered)s)
+
+-- name: load_cursors
+insert into cursors (platform, account, name, text)
+values (%(platform)s, %(account)s, %(name)s, %(text)s)
 
 -- name: load_texts
 insert into texts (digest, text) values (%(digest)s, %(text)s) on conflict do nothing

@@ -71,7 +71,7 @@ def main(words: list[str], stdout: TextIO, now: float) -> int:
     parser.add_argument("--max-age-hours", type=float, default=26.0)
     given = parser.parse_args(words)
     if not given.folder.is_dir():
-        stdout.write(f"BAD   {given.folder} is no folder\n")
+        stdout.write(f"BAD   {given.folder} is not a folder\n")
         return 1
     found = (path for path in sorted(given.folder.rglob("*")) if path.is_file())
     series: dict[str, list[Path]] = {}

@@ -93,7 +93,8 @@ def main(words: list[str], stdin: TextIO, stdout: TextIO) -> int:
         with open(given.file, encoding="utf-8", errors="replace") as file:  # noqa: PTH123
             groups = grouped(file, given.since)
     total = sum(group.count for group in groups.values())
-    stdout.write(f"{total:,} lines of {len(groups):,} shapes\n")
+    lines, shapes = "line" + "s" * (total != 1), "shape" + "s" * (len(groups) != 1)
+    stdout.write(f"{total:,} {lines} of {len(groups):,} {shapes}\n")
     stdout.writelines(f"{line}\n" for line in told(groups.values(), given.top))
     return 0
 

@@ -1,0 +1,184 @@
+"""What the agent of a home is equipped with: tools, its prompt, and commands that go with them.
+
+Part of the composition root.
+"""
+
+import os
+import time
+from collections.abc import Callable, Mapping, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from msgspec import Struct
+
+from hermes.agent.prompt import Overhead
+from hermes.agent.toolsets import CombinedToolset, FilteredToolset, StaticToolset
+from hermes.app.platforms import Platforms, platforms_of
+from hermes.app.prompts import Prompts, PromptSetting
+from hermes.app.workspaces import idle_workspace
+from hermes.commands.memory import memory_command
+from hermes.commands.personality import personality_command
+from hermes.commands.skills import skills_command
+from hermes.core.channel import Command
+from hermes.core.errors import Rejected
+from hermes.core.ids import session_key
+from hermes.core.people import Role
+from hermes.core.policy import PolicySubject
+from hermes.core.ports import Tool, ToolScope, Toolset
+from hermes.egress.client import Fetcher
+from hermes.egress.rules import EgressRules, openings
+from hermes.lazy import LazyModule
+from hermes.memory.files import FileMemories
+from hermes.memory.tool import memory_tool
+from hermes.ports.workspace import Workspace
+from hermes.settings import Settings
+from hermes.settings.shape import ToolsSection
+from hermes.settings.toolsets import refusal
+from hermes.skills.index import index_part
+from hermes.skills.library import SkillLibrary
+from hermes.skills.remote import DOWNLOADS, Remote
+from hermes.skills.tools import skill_tools
+from hermes.tools.defaults import default_tools
+from hermes.tools.files.file_labels import FileLabels
+from hermes.tools.web import web_extract_tool
+from hermes.views.memory import Memories
+
+if TYPE_CHECKING:
+    from hermes.memory import mirror as memory_mirror
+    from hermes.tools.shell import check as shell_check
+    from hermes.tools.shell import paths as shell_paths
+else:
+    memory_mirror = LazyModule("hermes.memory.mirror")
+    shell_check = LazyModule("hermes.tools.shell.check")
+    shell_paths = LazyModule("hermes.tools.shell.paths")
+
+
+class AgentSetup(Struct, frozen=True, kw_only=True):
+    workdir: str  # where a session is that has not gone elsewhere
+    tools: Toolset
+    prompts: Prompts
+    shelf: SkillLibrary
+    commands: Mapping[str, Sequence[Command]]  # by the heading under which /help lists them
+
+
+def set_up_agent(
+    home: Path,
+    settings: Settings,
+    platforms: Platforms,
+    workspace: Workspace,
+    switches: Callable[[], ToolsSection] | None = None,
+) -> AgentSetup:
+    """Nothing is read yet but settings. `switches` tells what has been switched off since. Raises
+    Misconfigured."""
+    memories, shelf = memories_of(home, settings), skill_library(home, settings, os.environ)
+    remembered = memories.snapshot if settings.memory.enabled else tuple
+    prompts = Prompts(
+        home=home,
+        workspace=workspace,
+        settings=settings,
+        hints={channel.manifest.name: channel.manifest.hints for channel in platforms.channels},
+        given=lambda owners: (*(remembered() if owners else ()), index_part(shelf.rows())),
+        clock=time.time,
+    )
+    built_in = default_tools(
+        workspace,
+        timeout_s=settings.terminal.timeout_s,
+        vouch=shelf.vouch,
+        labels=FileLabels(home, workspace.files, time.time_ns, profile=workspace.terminal.usual),
+    )
+    web = web_extract_tool(Fetcher(EgressRules(openings(settings.network.allow))))
+    every = CombinedToolset(
+        (
+            StaticToolset((*built_in, web)),
+            StaticToolset((memory_tool(memories),) if settings.memory.enabled else ()),
+            StaticToolset(skill_tools(shelf, agent_writes=settings.skills.agent_writes)),
+        )
+    )
+    personality = personality_command(prompts.personalities, prompts.default)
+    return AgentSetup(
+        workdir=workspace.places.root,
+        tools=FilteredToolset(every, _switched_off(settings.tools, switches)),
+        prompts=prompts,
+        shelf=shelf,
+        commands={"Agent": (personality, memory_command(memories), skills_command(shelf))},
+    )
+
+
+def _switched_off(
+    begun: ToolsSection, now: Callable[[], ToolsSection] | None
+) -> Callable[[str, Tool, ToolScope], str]:
+    """What is off by the settings of the start or of now. So switching off counts at once, and
+    switching on with the next start, which notes it in the audit log first."""
+
+    def why(name: str, _tool: Tool, scope: ToolScope) -> str:
+        sections = (begun, now()) if now is not None else (begun,)
+        found = (refusal(each, name, scope.platforms, scope.only) for each in sections)
+        return next(filter(None, found), "")
+
+    return why
+
+
+def command_judge(
+    home: Path, settings: Settings, workdir: Path
+) -> Callable[[str], tuple[str, str, str]]:
+    """Verdict, effect and reason for a shell command there. Nothing is run."""
+    root = str(Path(settings.terminal.workdir or workdir).expanduser().absolute())
+    place = shell_paths.CommandPlace(
+        root=root, cwd=root, home=str(Path.home()), guarded=(str(home.absolute()),)
+    )
+
+    def judged(command: str) -> tuple[str, str, str]:
+        found = shell_check.check_command(command, place)
+        return type(found.verdict).__name__.lower(), found.effect.value, found.why
+
+    return judged
+
+
+def memories_of(home: Path, settings: Settings) -> Memories:
+    return _memories(settings.memory.provider)(
+        home / "memories",
+        memory_chars=settings.memory.memory_chars_max,
+        user_chars=settings.memory.user_chars_max,
+        clock=time.time,
+    )
+
+
+def _memories(provider: str) -> type[FileMemories]:
+    if provider != "honcho":
+        return FileMemories
+
+    return memory_mirror.MirroredMemories
+
+
+def skill_library(home: Path, settings: Settings, environ: Mapping[str, str]) -> SkillLibrary:
+    return SkillLibrary(
+        home / "skills",
+        environ=environ,
+        clock=time.time,
+        disabled=settings.skills.disabled,
+        remote=Remote(Fetcher(EgressRules(openings(settings.network.allow)), limits=DOWNLOADS)),
+    )
+
+
+async def prompt_parts(home: Path, settings: Settings, workdir: Path, platform: str) -> Overhead:
+    """What a conversation that begins there now is told first. Raises Rejected."""
+    platforms = platforms_of(home, settings)
+    workspace = idle_workspace(home, settings, workdir)
+    try:
+        names = [channel.manifest.name for channel in platforms.channels]
+        if platform not in names:
+            raise Rejected(f"{platform!r} is not set up here. Choose one of: {', '.join(names)}")
+        made = set_up_agent(home, settings, platforms, workspace)
+        parts, labels, _ = made.prompts.parts(
+            PromptSetting(platform=platform, workdir=made.workdir)
+        )
+        scope = ToolScope(
+            session=session_key(platform, "dm", "new"),
+            platforms=frozenset({platform}),
+            subject=PolicySubject(Role.OWNER),
+        )
+        specs = tuple(tool.spec for tool in await made.tools.tools_for(scope))
+        return Overhead(parts=parts, tools=specs, labels=labels)
+    finally:
+        for close in (*platforms.closing, workspace.close):
+            await close()

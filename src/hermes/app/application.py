@@ -1,0 +1,377 @@
+"""What can be done with a home: a chat, a gateway, something to send. The composition root's front.
+
+Only what is used is imported.
+"""
+
+import os
+import socket
+import time
+from collections.abc import AsyncIterator, Awaitable, Callable, Mapping, Sequence
+from contextlib import AbstractAsyncContextManager, asynccontextmanager, nullcontext
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from msgspec import Struct
+from msgspec.structs import replace
+
+from hermes.agent.prompt import Prompt
+from hermes.agent.toolsets import LazyToolset
+from hermes.app.attended import attended
+from hermes.app.engine import Parts, build, new_id, serving
+from hermes.app.platforms import Platforms, hooks_of, platforms_of, roles_in
+from hermes.app.storage import CALLS, audit_key_of, demand_store
+from hermes.app.storage import store_only as store_only
+from hermes.channels.kit.plugin import Held
+from hermes.core.budget import Budgets, TurnLimits
+from hermes.core.channel import Command, Service
+from hermes.core.errors import Misconfigured
+from hermes.core.ids import CallId, TurnId
+from hermes.core.messages import Reply, Usage
+from hermes.core.rules import ResumeRules
+from hermes.core.session import Session
+from hermes.core.signals import Emit
+from hermes.core.store import MediaStore, Store
+from hermes.gateway.process_state import disk_problem
+from hermes.gateway.serve import Serving
+from hermes.gateway.service import Gateway
+from hermes.installed import how_to_add
+from hermes.lazy import Lazy, LazyMapping, LazyModule
+from hermes.ports.sandbox import profile_of
+from hermes.settings.live import LiveSettings
+
+if TYPE_CHECKING:
+    from hermes.app import agent_setup, costs, workspaces
+    from hermes.app import models as app_models
+    from hermes.channels.local import client as local_client
+    from hermes.channels.local import server as local_server
+    from hermes.context import files as context_files
+    from hermes.context import personalities
+    from hermes.egress import rules as egress_rules
+    from hermes.memory import honcho as honcho_service
+    from hermes.memory import mirror as memory_mirror
+    from hermes.memory import reviewer
+    from hermes.ports.terminal import Terminal
+    from hermes.ports.workspace import Workspace
+    from hermes.secrets import live as live_secrets
+    from hermes.secrets import process as secrets_process
+    from hermes.settings import Settings
+    from hermes.settings import record as settings_record
+    from hermes.stores import media as media_files
+    from hermes.terminals.sandbox import proxy as sandbox_proxy
+    from hermes.views.memory import Memories
+else:
+    agent_setup = LazyModule("hermes.app.agent_setup")
+    costs = LazyModule("hermes.app.costs")
+    workspaces = LazyModule("hermes.app.workspaces")
+    app_models = LazyModule("hermes.app.models")
+    local_client = LazyModule("hermes.channels.local.client")
+    local_server = LazyModule("hermes.channels.local.server")
+    context_files = LazyModule("hermes.context.files")
+    personalities = LazyModule("hermes.context.personalities")
+    egress_rules = LazyModule("hermes.egress.rules")
+    honcho_service = LazyModule("hermes.memory.honcho")
+    memory_mirror = LazyModule("hermes.memory.mirror")
+    reviewer = LazyModule("hermes.memory.reviewer")
+    live_secrets = LazyModule("hermes.secrets.live")
+    secrets_process = LazyModule("hermes.secrets.process")
+    settings_record = LazyModule("hermes.settings.record")
+    media_files = LazyModule("hermes.stores.media")
+    sandbox_proxy = LazyModule("hermes.terminals.sandbox.proxy")
+
+BOOT_CHARS_MAX = 20_000
+INSIDE = "HERMES_TURN"  # set for commands that the gateway runs
+
+
+class App(Struct, frozen=True, kw_only=True):
+    gateway: Gateway
+    store: Store
+    media: MediaStore
+    new_id: Callable[[], str]
+
+
+async def note_settings(store: Store, home: Path, settings: "Settings", *, by: str) -> None:
+    """What was set otherwise since the last time is in the audit log before it counts."""
+    now = settings_record.in_force(home, settings, audit_key_of(home, settings))
+    await settings_record.note_changes(store.audit, home, now, by=by, at=time.time())
+
+
+async def beside(home: Path) -> "local_client.Attached | None":
+    """The gateway that runs on this home, to talk to; None when none does."""
+    return await local_client.Attached.to(
+        home / "gateway.sock", media=media_files.FileMediaStore(home / "media")
+    )
+
+
+@asynccontextmanager
+async def opened(
+    home: Path,
+    settings: "Settings",
+    *,
+    show: Callable[[Reply, str], None],
+    emit: Emit,
+    workdir: Path,
+) -> AsyncIterator[App]:
+    """An engine on this home, with a terminal as its channel."""
+    platforms = Platforms(channels=[local_client.LocalChannel(show)], absent=roles_in(settings))
+    async with _parts(home, settings, platforms, workdir) as parts:
+        await note_settings(parts.store, home, settings, by="a chat that begins")
+        gateway = build(replace(parts, emit=emit))
+        yield App(gateway=gateway, store=parts.store, media=parts.media, new_id=new_id)
+
+
+@asynccontextmanager
+async def inside(
+    home: Path, settings: "Settings", *, workdir: Path
+) -> AsyncIterator[Callable[[], Awaitable["local_client.Attached | None"]]]:
+    """An engine of our own on this home, spoken to as one that runs beside us."""
+    local = local_server.LocalServer(home / "gateway.sock")  # nobody else comes: it never listens
+    platforms = Platforms(channels=[local], absent=roles_in(settings))
+    own = _parts(home, settings, platforms, workdir)
+    async with own as parts, attended(serving(parts)) as host:
+
+        async def attach() -> "local_client.Attached | None":
+            return await local_client.Attached.by(await local.welcome(host), media=parts.media)
+
+        try:
+            yield attach
+        finally:
+            await local.leave()
+
+
+@asynccontextmanager
+async def sending(home: Path, settings: "Settings") -> AsyncIterator[App]:
+    """An engine that can send to every platform that is configured, and listens to none."""
+    async with _parts(home, settings, platforms_of(home, settings), home) as parts:
+        yield App(gateway=build(parts), store=parts.store, media=parts.media, new_id=new_id)
+
+
+@asynccontextmanager
+async def served(home: Path, settings: "Settings") -> AsyncIterator[Serving]:
+    """The long-running gateway of this home, with every platform that is configured."""
+    workdir = home / "workspace"
+    workdir.mkdir(mode=0o700, exist_ok=True)
+    platforms = platforms_of(home, settings)
+    services = _services(home, settings)
+    async with _parts(home, settings, platforms, workdir) as parts:
+        await note_settings(parts.store, home, settings, by="the gateway that starts")
+        seat = f"{socket.gethostname()}:{home}"
+        boot_text = _text_of(home / "BOOT.md")
+        here = serving(
+            parts,
+            receivers=platforms.receivers,
+            services=services,
+            seat=seat,
+            boot_text=boot_text,
+        )
+        here.listens = tuple((host, port) for _, host, port in platforms.listens)
+        yield here
+
+
+async def preflight(home: Path, settings: "Settings", held: Held) -> None:
+    """Build what `served` builds and open nothing of it. Raise Misconfigured or StoreFailed when a
+    gateway could not start. `held` tells the addresses of one that is to be replaced."""
+    platforms = platforms_of(home, settings)
+    try:
+        _services(home, settings)
+        _demand_sound(settings)
+        models = app_models.Models(settings)
+        await models.aclose()
+        await demand_store(home, settings)
+        for check in platforms.preflights:
+            await check(held)
+    finally:
+        for close in platforms.closing:
+            await close()
+
+
+@asynccontextmanager
+async def _parts(
+    home: Path, settings: "Settings", platforms: Platforms, workdir: Path
+) -> AsyncIterator[Parts]:
+    secrets_process.no_dumps()
+    models, hosts = app_models.Models(settings), settings.terminal.allow_hosts
+    sink = live_secrets.sink_of(home, settings)
+    live = LiveSettings(home, settings, environ=os.environ)
+    workspace = Lazy(lambda: _workspace(home, settings, platforms.inside, workdir, sink))
+    _demand_sound(settings)
+    equipped = Lazy(lambda: _equipped(home, settings, platforms, workspace(), live))
+    async with store_only(home, settings) as store, _granted(home, hosts):
+        if any((home / CALLS).glob("*")):
+            await _end_strays(store, workspace().terminal)
+        try:
+            yield Parts(
+                store=store,
+                store_kind=settings.store.url.partition(":")[0],
+                disk=lambda: disk_problem(home),
+                provider=models.first,
+                chosen=models.provider,
+                choose=models.name,
+                try_model=models.try_model,
+                tools=LazyToolset(lambda: equipped().tools),
+                skills=lambda: equipped().shelf,
+                channels=(*platforms.channels, reviewer.SilentChannel()),
+                screens=platforms.screens,
+                role=platforms.role,
+                sink=sink,
+                profile=profile_of(settings.terminal.sandbox, hosts),
+                mode=settings.approvals.mode,
+                answer_s=settings.approvals.answer_s,
+                strangers=settings.people.strangers,
+                messages_a_minute=settings.people.messages_per_minute,
+                media=media_files.FileMediaStore(home / "media"),
+                compose=_composer(equipped),
+                commands=LazyMapping(lambda: _commands(settings, models, equipped())),
+                small=models.small,
+                window=models.window,
+                full_at=settings.compression.at,
+                keep=settings.compression.keep,
+                limits=TurnLimits(
+                    steps_max=settings.agent.steps_max, tokens_max=settings.agent.tokens_max
+                ),
+                price=_price(settings),
+                budgets=_budgets(settings),
+                resume=_resume(settings),
+                busy=settings.gateway.busy,
+                on_stop=settings.sessions.on_stop,
+            )
+        finally:
+            for close in (*platforms.closing, models.aclose):
+                await close()
+            if workspace.is_made:
+                await workspace().terminal.sweep()  # of old output, after the answer
+                await workspace().close()  # what runs goes on
+
+
+def _demand_sound(settings: "Settings") -> None:
+    """What is made at its first use cannot complain when the process starts: what may be wrong with
+    its settings is looked at here. Raises Misconfigured."""
+    agent, allowed = settings.agent, settings.network.allow
+    if agent.personality or agent.personalities:
+        named = personalities.personalities(agent.personalities)
+        personalities.checked_default(agent.personality, named)
+    if agent.trusted_dirs:
+        disk = workspaces.files_of(settings)
+        context_files.trusted_folders(disk, agent.trusted_dirs, Path.home())
+    if allowed:
+        egress_rules.openings(allowed)
+
+
+def _equipped(
+    home: Path,
+    settings: "Settings",
+    platforms: Platforms,
+    workspace: "Workspace",
+    live: LiveSettings,
+) -> "agent_setup.AgentSetup":
+    """What only a turn needs; most of our code is behind this import."""
+    return agent_setup.set_up_agent(home, settings, platforms, workspace, lambda: live().tools)
+
+
+def _composer(
+    equipped: Callable[[], "agent_setup.AgentSetup"],
+) -> Callable[[Session, bool], Awaitable[Prompt]]:
+    async def compose(session: Session, owners: bool) -> Prompt:
+        return await equipped().prompts.prompt(session, owners)
+
+    return compose
+
+
+def _commands(
+    settings: "Settings", models: "app_models.Models", equipped: "agent_setup.AgentSetup"
+) -> Mapping[str, Sequence[Command]]:
+    return {**equipped.commands, **costs.cost_commands(settings, models.context_window)}
+
+
+def _price(settings: "Settings") -> Callable[[str, Usage, int], float | None]:
+    made = Lazy(lambda: costs.pricing(settings))
+
+    def price(model: str, usage: Usage, calls: int) -> float | None:
+        return made()(model, usage, calls)
+
+    return price
+
+
+def _services(home: Path, settings: "Settings") -> Sequence[Service]:
+    """What works beside the channels, in a process that stays. Raises Misconfigured."""
+
+    def memories() -> "Memories":
+        return agent_setup.memories_of(home, settings)
+
+    services: list[Service] = []
+    if any((home / "hooks").glob("*/HOOK.yaml")):
+        services.append(hooks_of(home, settings))
+    memory = settings.memory
+    turns = memory.nudge_turns if memory.enabled else 0
+    if turns or settings.skills.nudge_calls:
+        pace = reviewer.ReviewPace(turns=turns, calls=settings.skills.nudge_calls)
+        services.append(reviewer.Reviewer(Lazy(memories), pace))
+    if memory.enabled and memory.provider == "honcho":
+        services.append(_honcho(home, settings))
+    return services
+
+
+def _honcho(home: Path, settings: "Settings") -> Service:
+    try:
+        service_class = honcho_service.HonchoService
+    except ModuleNotFoundError as missing:
+        fix = f"Run: {how_to_add('honcho')}"
+        needs = f"needs the package {missing.name}"
+        raise Misconfigured("memory.provider", needs, fix) from missing
+    honcho = settings.memory.honcho
+    service = service_class(
+        base_url=honcho.base_url, api_key=honcho.api_key, workspace=honcho.workspace
+    )
+    return memory_mirror.HonchoMirror(home / "memories", service, "honcho")
+
+
+def _granted(home: Path, hosts: Sequence[str]) -> AbstractAsyncContextManager[None]:
+    """The way out for commands, where there is one."""
+    if not hosts:
+        return nullcontext()
+
+    return sandbox_proxy.granted(home, hosts)
+
+
+async def _end_strays(store: Store, terminal: "Terminal") -> None:
+    """Commands that run for turns which have ended."""
+    for call in await terminal.strays():
+        if await _is_over(store, call):
+            await terminal.stop(call, "stopped")
+
+
+def _workspace(
+    home: Path, settings: "Settings", inside: str, workdir: Path, sink: "live_secrets.Sink"
+) -> "Workspace":
+    environ = {**os.environ, "HERMES_HOME": str(home), **({INSIDE: inside} if inside else {})}
+    return workspaces.workspace_for(home, settings, workdir, environ=environ, sink=sink)
+
+
+def _resume(settings: "Settings") -> ResumeRules:
+    resume = settings.gateway.resume
+    return ResumeRules(
+        auto=resume.auto, freshness_s=resume.freshness_s, attempts_max=resume.attempts_max
+    )
+
+
+def _budgets(settings: "Settings") -> Budgets:
+    budgets = settings.budgets
+    return Budgets(
+        session_tokens=budgets.session_tokens,
+        person_day_tokens=budgets.person_day_tokens,
+        day_tokens=budgets.day_tokens,
+        day_cost=budgets.day_cost,
+        automation_share=budgets.automation_share,
+    )
+
+
+async def _is_over(store: Store, call: CallId) -> bool:
+    """Did the turn end, and its process die before it could end the command as well?"""
+    turn = await store.library.turn(TurnId(call.rpartition("-")[0]))
+    return turn is None or turn.state in ("answered", "failed", "stopped")
+
+
+def _text_of(file: Path) -> str:
+    try:
+        return file.read_text(encoding="utf-8", errors="replace")[:BOOT_CHARS_MAX]
+    except FileNotFoundError:
+        return ""

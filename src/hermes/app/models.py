@@ -1,0 +1,228 @@
+"""The models that a process can ask. Part of the composition root."""
+
+import asyncio
+from collections.abc import Mapping, Sequence
+from contextlib import AbstractAsyncContextManager
+from typing import TYPE_CHECKING
+
+from msgspec import Struct
+from msgspec.structs import replace
+
+from hermes.core.errors import ProviderSilent
+from hermes.core.messages import Line
+from hermes.core.ports import Answer, ModelRequest, Provider
+from hermes.core.signals import Glimpse, Watch
+from hermes.lazy import Lazy, LazyModule
+from hermes.providers.catalogue import ENTRIES, canonical, chosen, closest
+from hermes.providers.plan import RequestPlan, planned
+from hermes.providers.settings import ProviderSettings, ProviderTimeouts, RetryLimits
+from hermes.settings import Fallback, Settings
+
+if TYPE_CHECKING:
+    from hermes.providers import build
+    from hermes.providers import local as local_model
+    from hermes.wire import look
+    from hermes.wire.response import Response
+else:
+    look = LazyModule("hermes.wire.look")
+    build = LazyModule("hermes.providers.build")
+    local_model = LazyModule("hermes.providers.local")
+
+TRY_S = 30.0  # for a model that was chosen in a chat to answer
+TRY_QUESTION = "Answer with the word OK."
+WINDOW_ASSUMED = 128_000  # where nobody said; a model that can read less says so when it is asked
+
+
+class Unmade:
+    """A provider that is made when it is first asked: what speaks its protocol is loaded then. One
+    of this machine is made at once, so that it is told at once when it is not there."""
+
+    def __init__(self, plans: Sequence[RequestPlan], patience: RetryLimits) -> None:
+        self._first = plans[0]
+        self._made = Lazy(lambda: _chain(plans, patience))
+        if any(plan.endpoint is None for plan in plans):
+            self._made()
+
+    @property
+    def name(self) -> str:
+        where = self._first.endpoint
+        return where.whom.name if where is not None else self._made().name
+
+    async def ask(self, request: ModelRequest, watch: Watch) -> Answer:
+        return await self._made().ask(request, watch)
+
+    async def aclose(self) -> None:
+        if self._made.is_made:
+            await self._made().aclose()
+
+
+class Models:
+    """The model of the settings, and those that sessions were told to use instead."""
+
+    def __init__(self, settings: Settings) -> None:
+        self._settings = settings
+        self._others: dict[str, Provider] = {}
+        self.first = model_provider(settings)
+
+    def name(self, said: str) -> str:
+        """What /model was told, as a name that `provider` takes. Raises Misconfigured."""
+        model = chosen(said, _model_settings(self._settings))
+        name = f"{model.provider}:{model.name}"
+        self.provider(name)
+        return name
+
+    def provider(self, name: str) -> Provider:
+        if name not in self._others:
+            model = chosen(name, _model_settings(self._settings))
+            self._others[name] = _provider(model, self._settings.secrets)
+        return self._others[name]
+
+    async def try_model(self, name: str) -> None:
+        """Ask that model something, once. Raises Misconfigured or a ProviderFailed."""
+        model = chosen(name, _model_settings(self._settings))
+        try:
+            async with asyncio.timeout(TRY_S):
+                await _asked_once(model, self._settings.secrets, TRY_QUESTION)
+        except TimeoutError as late:
+            raise ProviderSilent(f"there was no answer within {TRY_S:.0f} seconds") from late
+
+    def small(self) -> Provider:
+        """For small things. Raises Misconfigured."""
+        name = self._settings.agent.small_model
+        return self.provider(name) if name else self.first
+
+    def window(self, name: str) -> int:
+        return window_of(self._settings, name)
+
+    def context_window(self, name: str) -> int:
+        return context_window(self._settings, name)
+
+    async def aclose(self) -> None:
+        for provider in (self.first, *self._others.values()):
+            await provider.aclose()
+
+
+def context_window(settings: Settings, name: str) -> int:
+    """Return how many tokens a model can read, for people. "" is the model of the settings."""
+    provider = name.partition(":")[0] if name else settings.model.provider
+    entry = ENTRIES.get(canonical(provider) or "")
+    return (entry.context_tokens if entry is not None else 0) or window_of(settings, name)
+
+
+def window_of(settings: Settings, name: str) -> int:
+    """How many tokens a conversation may have before it is summed up, as far as anybody has said;
+    "" is the first model. (The built-in one is given only the latest words, however long it is.)"""
+    model = settings.model
+    known = [one for one in (model, *model.fallbacks) if f"{one.provider}:{one.name}" == name]
+    length = known[0].context_length if known else None if name else model.context_length
+    return length or WINDOW_ASSUMED
+
+
+def model_provider(settings: Settings) -> Provider:
+    """The model of the settings, with its fallbacks. Raises Misconfigured."""
+    return _provider(_model_settings(settings), settings.secrets)
+
+
+class Offer(Struct, frozen=True, kw_only=True):
+    """A provider, as far as a person has to know it to choose it. `keys`: variables for its key."""
+
+    name: str
+    title: str
+    base_url: str = ""
+    keys: tuple[str, ...] = ()
+    needs_key: bool = True
+    builtin: bool = False
+    docs: str = ""
+
+    @property
+    def needs_url(self) -> bool:
+        return not (self.base_url or self.builtin)
+
+
+def offers() -> tuple[Offer, ...]:
+    """Everybody in the catalogue, in its order."""
+    return tuple(
+        Offer(
+            name=name,
+            title=entry.title,
+            base_url=entry.base_url,
+            keys=entry.keys,
+            needs_key=not entry.local,
+            builtin=entry.protocol in ("local", "scripted"),
+            docs=entry.docs,
+        )
+        for name, entry in ENTRIES.items()
+    )
+
+
+def offer(said: str) -> tuple[Offer | None, Sequence[str]]:
+    """The provider that a person named, or names that may have been meant."""
+    name = canonical(said)
+    found = next((each for each in offers() if each.name == name), None)
+    return found, () if found is not None else closest(said)
+
+
+def has_builtin() -> bool:
+    """Is the built-in model installed?"""
+    return local_model.weights() is not None
+
+
+async def listed(settings: Settings) -> "tuple[build.ModelListing, ...]":
+    """What the provider of the settings offers. Raises Misconfigured or a ProviderFailed."""
+    return await build.list_models(_model_settings(settings), settings.secrets)
+
+
+async def tried(settings: Settings, question: str) -> Answer:
+    """One question, asked once, of the first model alone. Raises as `listed` does."""
+    return await _asked_once(_model_settings(settings), settings.secrets, question)
+
+
+async def _asked_once(model: ProviderSettings, env: Mapping[str, str], question: str) -> Answer:
+    once = replace(model, fallback=(), patience=RetryLimits(attempts_max=1))
+    provider = _provider(once, env)
+    request = ModelRequest(system="", lines=(Line(role="user", text=question),))
+    try:
+        return await provider.ask(request, _unwatched)
+    finally:
+        await provider.aclose()
+
+
+def looked(url: str, limit_s: float) -> "AbstractAsyncContextManager[Response]":
+    """What a server of the owner's says to a GET, asked as its model is but without a key: for
+    what a command wants to know of it. Raises HttpFailed."""
+    return look.looked(url, limit_s)
+
+
+def _provider(model: ProviderSettings, env: Mapping[str, str]) -> Provider:
+    """Raises Misconfigured."""
+    return Unmade(planned(model, env), model.patience)
+
+
+def _chain(plans: Sequence[RequestPlan], patience: RetryLimits) -> Provider:
+    return build.chain(plans, patience)
+
+
+def _unwatched(_glimpse: Glimpse) -> None:
+    """Nobody looks on."""
+
+
+def _model_settings(settings: Settings) -> ProviderSettings:
+
+    def model(one: Fallback, fallbacks: Sequence[Fallback] = ()) -> ProviderSettings:
+        return ProviderSettings(
+            provider=one.provider,
+            name=one.name,
+            base_url=one.base_url,
+            api_key=one.api_key,
+            context_length=one.context_length,
+            timeouts=ProviderTimeouts(
+                connect_s=one.timeouts.connect_s,
+                first_token_s=one.timeouts.first_token_s,
+                silence_s=one.timeouts.silence_s,
+            ),
+            headers=one.headers,
+            body=one.extra_body,
+            fallback=tuple(model(other) for other in fallbacks),
+        )
+
+    return model(settings.model, settings.model.fallbacks)

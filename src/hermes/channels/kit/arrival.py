@@ -1,0 +1,30 @@
+"""A message on its way in, before its files are fetched. Pure."""
+
+from msgspec import Struct
+from msgspec.structs import replace
+
+from hermes.channels.kit.media import IncomingFile
+from hermes.core.messages import Inbound
+
+
+class IncomingSticker(Struct, frozen=True, kw_only=True):
+    """`id` stays the same wherever it is sent, so it is described once."""
+
+    id: str
+    picture: IncomingFile | None
+    plain: str  # what is said of it as long as nothing describes it
+
+
+class Arrival(Struct, frozen=True, kw_only=True):
+    """A message for us. `lead` stands before its own words; its files are not here yet."""
+
+    inbound: Inbound
+    private: bool
+    lead: str = ""
+    body: str = ""
+    files: tuple[IncomingFile, ...] = ()
+    sticker: IncomingSticker | None = None
+
+    def saying(self, body: str) -> "Arrival":
+        """The same message with other words."""
+        return replace(self, body=body, inbound=replace(self.inbound, text=self.lead + body))

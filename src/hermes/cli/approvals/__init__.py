@@ -1,0 +1,1 @@
+"""hermes approvals: open questions to the owner, and permanent grants."""

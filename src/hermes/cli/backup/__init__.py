@@ -1,0 +1,1 @@
+"""hermes backup and hermes restore: everything in one file, and back."""

@@ -1,0 +1,1 @@
+"""hermes chat, hermes send and the window: one message, or a conversation in the terminal."""

@@ -1,0 +1,1 @@
+"""hermes config: read and change settings and secrets."""

@@ -1,0 +1,1 @@
+"""hermes demo: show a crash, and what survives it."""

@@ -1,0 +1,1 @@
+"""hermes doctor: what is wrong with this installation, and how to fix it."""

@@ -1,0 +1,1 @@
+"""Run the gateway in the background: by systemd, launchd, or as a child process."""

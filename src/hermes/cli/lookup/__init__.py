@@ -1,0 +1,1 @@
+"""Look-ups that several commands need: the store, sessions by name, session keys."""

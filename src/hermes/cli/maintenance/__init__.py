@@ -1,0 +1,1 @@
+"""Commands about the program itself: status, logs, insights, completion, uninstall."""

@@ -1,0 +1,1 @@
+"""hermes memory: what Hermes remembers between conversations."""

@@ -1,0 +1,1 @@
+"""hermes model: which model answers."""

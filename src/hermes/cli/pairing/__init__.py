@@ -1,0 +1,1 @@
+"""hermes pairing: who may talk to Hermes."""

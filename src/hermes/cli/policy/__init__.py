@@ -1,0 +1,1 @@
+"""hermes policy: what the policy says about a shell command."""

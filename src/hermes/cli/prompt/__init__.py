@@ -1,0 +1,1 @@
+"""hermes prompt: the system prompt and what it costs."""

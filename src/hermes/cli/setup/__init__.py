@@ -1,0 +1,1 @@
+"""hermes setup: everything step by step, and the first minute."""

@@ -1,0 +1,1 @@
+"""hermes skills: list, install and approve skills."""

@@ -1,0 +1,21 @@
+"""hermes skills enable: enable a disabled skill."""
+
+from hermes.cli.command import CliCommand
+from hermes.cli.context import CliContext
+from hermes.cli.errors import DONE
+from hermes.cli.skills.names import SkillNameOptions, name_argument
+from hermes.cli.skills.opening import with_skills
+from hermes.views.skills import SkillShelf
+
+
+def run(options: SkillNameOptions, context: CliContext, shelf: SkillShelf) -> int:
+    shelf.switch(options.name, on=True)
+    context.console.say(f"{options.name} is enabled")
+    return DONE
+
+
+COMMAND = CliCommand(
+    options=SkillNameOptions,
+    run=with_skills(run),
+    arguments=name_argument,
+)

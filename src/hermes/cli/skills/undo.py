@@ -1,0 +1,20 @@
+"""hermes skills undo: undo the last change of a skill."""
+
+from hermes.cli.command import CliCommand
+from hermes.cli.context import CliContext
+from hermes.cli.errors import DONE
+from hermes.cli.skills.names import SkillNameOptions, name_argument
+from hermes.cli.skills.opening import with_skills
+from hermes.views.skills import SkillShelf
+
+
+def run(options: SkillNameOptions, context: CliContext, shelf: SkillShelf) -> int:
+    context.console.say(shelf.undo(options.name, ""))
+    return DONE
+
+
+COMMAND = CliCommand(
+    options=SkillNameOptions,
+    run=with_skills(run),
+    arguments=name_argument,
+)

@@ -1,0 +1,1 @@
+"""hermes tools: which tools the model is offered."""

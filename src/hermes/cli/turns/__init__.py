@@ -1,0 +1,1 @@
+"""hermes turns: what each turn did, step by step."""

@@ -1,0 +1,117 @@
+"""hermes turns show: show what a turn did, step by step."""
+
+from collections.abc import Mapping
+from typing import TYPE_CHECKING
+
+from msgspec.structs import asdict
+
+from hermes.cli.command import CliCommand, JsonOptions
+from hermes.cli.context import CliContext
+from hermes.cli.errors import DONE
+from hermes.cli.lookup.session_keys import session_name
+from hermes.cli.lookup.store import open_required_store
+from hermes.cli.options import json_option
+from hermes.cli.output.times import ago, iso, took
+from hermes.cli.turns.rows import document, time_taken, turn_events
+from hermes.core.errors import Rejected
+from hermes.core.ids import TurnId
+from hermes.core.messages import Call, Usage
+from hermes.core.projection import TurnRow
+from hermes.core.store import Store
+from hermes.views.call_line import compact, cut
+from hermes.views.turn_story import StepRow, story, total
+
+if TYPE_CHECKING:
+    from argparse import ArgumentParser
+
+
+RECENT_MAX = 1_000  # turns among which the beginning of an id is looked for
+WHAT_CHARS = 60
+
+
+class TurnsShowOptions(JsonOptions):
+    name: str
+
+
+def _arguments(parser: "ArgumentParser") -> None:
+    parser.add_argument("name", metavar="ID", help="a turn's id, or the first characters of it")
+    json_option(parser)
+
+
+async def run(options: TurnsShowOptions, context: CliContext) -> int:
+    async with open_required_store(context) as store:
+        turn = await _turn(store, options.name)
+        steps = story(await turn_events(store, turn))
+    if options.json:
+        shown = {**document(turn), "steps": [step_document(step) for step in steps]}
+        context.console.document({**shown, "usage": asdict(total(steps))})
+        return DONE
+    now, say = context.clock(), context.console.say
+    context.console.head(f"turn {turn.id}: {turn.state}")
+    say(f"session   {session_name(turn.key)}, conversation {turn.session}")
+    say(f"started   {ago(turn.started_at, now)}, took {time_taken(turn)}, runs: {turn.attempts}")
+    say(f"tokens    {_tokens(total(steps))}\n")
+    if steps:
+        cells = [_cells(n, step) for n, step in enumerate(steps, start=1)]
+        context.console.table(("", "STEP", "STATE", "EFFECT", "TOOK", "WHAT"), cells)
+    else:
+        say("No step has ended yet.")
+    return DONE
+
+
+async def _turn(store: Store, name: str) -> TurnRow:
+    exact = await store.library.turn(TurnId(name))
+    if exact is not None:
+        return exact
+    recent = await store.library.turns(limit=RECENT_MAX) if name else []
+    near = [turn for turn in recent if turn.id.startswith(name)]
+    if len(near) == 1:
+        return near[0]
+    problem = f"“{name}” matches {len(near)} turns" if near else f"there is no turn “{name}”"
+    raise Rejected(f"{problem}. See: hermes turns list")
+
+
+def _cells(number: int, step: StepRow) -> tuple[str, ...]:
+    outcome = step.outcome.value if step.outcome is not None else ""
+    state = step.state if outcome in ("", "ok", "unknown") else f"{step.state}, {outcome}"
+    if step.starts > 1:
+        state += f", begun {step.starts} times"
+    span = ""
+    if step.started_at is not None and step.ended_at is not None:
+        span = took(step.ended_at - step.started_at)
+    if step.kind == "model":
+        what = f"{step.name}: {_tokens(step.usage or Usage())}"
+    else:
+        what = cut(
+            compact(Call(id=step.call, tool=step.name, arguments=step.arguments)), WHAT_CHARS
+        )
+    effect = step.effect.value if step.effect is not None else ""
+    return (str(number), step.kind, state, effect, span, what)
+
+
+def _tokens(usage: Usage) -> str:
+    cost = f", ${usage.cost:.4f}" if usage.cost is not None else ""
+    return f"{usage.input:,} in ({usage.cached:,} cached), {usage.output:,} out{cost}"
+
+
+def step_document(step: StepRow) -> Mapping[str, object]:
+    shown: dict[str, object] = {
+        "kind": step.kind,
+        "name": step.name,
+        "state": step.state,
+        "effect": step.effect,
+        "outcome": step.outcome,
+        "starts": step.starts,
+        "started_at": iso(step.started_at),
+        "ended_at": iso(step.ended_at),
+    }
+    if step.kind == "tool":
+        return {**shown, "call": step.call, "arguments": step.arguments}
+    return {**shown, "usage": asdict(step.usage or Usage())}
+
+
+COMMAND = CliCommand(
+    options=TurnsShowOptions,
+    run=run,
+    arguments=_arguments,
+)

@@ -1,0 +1,99 @@
+"""How events change the calls of a turn, and the questions about them. Part of `fold`."""
+
+from msgspec.structs import replace
+
+from hermes.core import events as e
+from hermes.core.budget import tokens_of
+from hermes.core.fold_turn import (
+    moved,
+    open_turn,
+    resumed_by,
+    taken_messages,
+    with_turn,
+    without_messages,
+)
+from hermes.core.fold_views import cost
+from hermes.core.loop_guard import REFUSED, counted, loop_call
+from hermes.core.messages import REPLY, Call
+from hermes.core.provenance import labelled, read_with, sources_with
+from hermes.core.session import CallState, Session, Stage, voices_with
+
+GRANTS_MAX = 50  # for one conversation; the oldest is asked about again
+
+
+def question_asked(session: Session, event: e.QuestionAsked) -> Session:
+    turn = replace(open_turn(session, event.turn), draft="", unseen=None)
+    if turn.answer is not None:  # it is about the answer itself
+        turn = replace(turn, tracks=(CallState(call=Call(id=event.call, tool=REPLY)),))
+    elif event.call == loop_call(turn).id:
+        turn = replace(turn, tracks=(CallState(call=loop_call(turn)),))
+    turn = moved(
+        turn,
+        event.call,
+        (Stage.INTENDED, *((Stage.STARTED,) if event.wants_text else ())),
+        stage=Stage.ASKED,
+        question=event.id,
+        digest=event.digest,
+        wants_text=event.wants_text,
+        asked_at=event.at,
+        expires_at=event.expires_at,
+        offer=event.offer,
+        session_offer=event.session_offer,
+    )
+    return with_turn(session, turn)
+
+
+def question_answered(session: Session, event: e.QuestionAnswered) -> Session:
+    stage = Stage.ENDED if event.text or not event.granted else Stage.ALLOWED
+    turn = moved(
+        open_turn(session, event.turn),
+        event.call,
+        (Stage.ASKED,),
+        stage=stage,
+        approved=event.granted,
+    )
+    turn = replace(turn, epoch=event.epoch)
+    if event.call == loop_call(turn).id:
+        had = counted(session, turn, 0 if event.granted else REFUSED)
+        session, turn = replace(session, answered=had), replace(turn, tracks=())
+    if event.message:
+        taken = taken_messages(session, (event.message,))
+        turn = replace(turn, voices=voices_with(turn.voices, taken))
+        read = read_with(session.view, taken)
+        session = without_messages(replace(session, view=read), (event.message,))
+    grants = (*session.grants, *([event.session_grant] if event.session_grant else ()))
+    return replace(with_turn(session, turn), grants=grants[-GRANTS_MAX:])
+
+
+def call_started(session: Session, event: e.CallStarted) -> Session:
+    turn = resumed_by(session, open_turn(session, event.turn), event.epoch)
+    may = (Stage.INTENDED, Stage.ALLOWED, Stage.STARTED)
+    turn = moved(
+        turn,
+        event.call,
+        may,
+        stage=Stage.STARTED,
+        effect=event.effect,
+        epoch=event.epoch,
+        started_at=event.at,
+    )
+    return with_turn(session, turn)
+
+
+def call_deferred(session: Session, event: e.CallDeferred) -> Session:
+    turn = open_turn(session, event.turn)
+    change = {"stage": Stage.DEFERRED, "expires_at": event.expires_at}
+    return with_turn(session, moved(turn, event.call, (Stage.STARTED,), **change))
+
+
+def call_ended(session: Session, event: e.CallEnded) -> Session:
+    turn = resumed_by(session, open_turn(session, event.turn), event.epoch)
+    may = (Stage.INTENDED, Stage.ALLOWED, Stage.STARTED, Stage.DEFERRED)
+    turn = moved(turn, event.call, may, stage=Stage.ENDED)
+    if event.message:
+        session = without_messages(session, (event.message,))
+    session = replace(session, sources=sources_with(session.sources, event.source))
+    facts, view = session.facts.updated(event.facts), labelled(session.view, event.labels)
+    filled = session.filled + tokens_of(event.text)
+    used = session.used + cost(event.spent)
+    return replace(with_turn(session, turn), facts=facts, view=view, filled=filled, used=used)

@@ -1,0 +1,96 @@
+"""What channels and services may ask of the engine: the one class behind `ChannelHost`."""
+
+from collections.abc import Awaitable, Callable, Sequence
+from contextlib import AbstractContextManager
+
+from msgspec import Struct
+
+from hermes.core.channel import Command, Considered, Feed, GatewayState, GatewayStatus
+from hermes.core.ids import SessionKey
+from hermes.core.messages import Address, Inbound, Media
+from hermes.core.people import Role, Sender
+from hermes.core.principal import Audience
+from hermes.core.store import Accepted, MediaStore, Store
+from hermes.gateway.admission import Admission
+from hermes.gateway.service import Gateway
+
+
+class GatewayHost(Struct, kw_only=True):
+    """See `ChannelHost`. `noted` is called when the channel or the service works, `asked` when a
+    platform was asked for news, and `heard` when a message was stored."""
+
+    engine: Gateway
+    admission: Admission
+    commands: Sequence[Command]
+    ids: Callable[[], str]
+    platform: str = ""
+    noted: Callable[[], None] = lambda: None
+    asked: Callable[[], None] = lambda: None
+    heard: Callable[[], None] = lambda: None
+
+    @property
+    def store(self) -> Store:
+        return self.engine.store
+
+    @property
+    def media(self) -> MediaStore:
+        return self.engine.media
+
+    async def accept(self, inbound: Inbound) -> Accepted:
+        accepted = await self.engine.accept(inbound)
+        self.heard()
+        return accepted
+
+    async def role(self, sender: Sender) -> Role:
+        return await self.engine.trust_cache.latest(sender)
+
+    def patient(self, sender: Sender) -> bool:
+        return self.engine.intake.measure.has_room(sender)
+
+    async def admit_stranger(self, sender: Sender, name: str, text: str) -> str:
+        return await self.admission.admit_stranger(sender, name, text)
+
+    async def deliver(self, key: SessionKey) -> None:
+        await self.engine.deliver(key)
+
+    async def resume(self, key: SessionKey) -> None:
+        await self.engine.resume(key)
+
+    def watch(
+        self, key: SessionKey | None, /, *, live: bool = True
+    ) -> AbstractContextManager[Feed]:
+        return self.engine.hub.watch(key, live=live)
+
+    def state(self) -> GatewayState:
+        return self.engine.state()
+
+    async def cursor(self, account: str, name: str) -> str:
+        return await self.store.cursors.cursor(self.platform, account, name)
+
+    async def move_cursor(self, account: str, name: str, position: str) -> None:
+        cursors, node = self.store.cursors, self.engine.node
+        await cursors.move_cursor(self.platform, account, name, position, node=node)
+
+    async def spare(self, address: Address, act: Callable[[], Awaitable[None]]) -> bool:
+        return await self.engine.delivery.pace.spare(address, act)
+
+    async def status(self) -> GatewayStatus:
+        return await self.engine.status()
+
+    async def describe(self, media: Media) -> Considered | None:
+        return await self.engine.worker.agent.describe(media)
+
+    def connected(self) -> None:
+        self.noted()
+
+    def polled(self) -> None:
+        self.asked()
+
+    def audience(self, platform: str, /) -> Audience:
+        return self.engine.audience(platform)
+
+    def new_id(self) -> str:
+        return self.ids()
+
+    def clock(self) -> float:
+        return self.engine.clock()

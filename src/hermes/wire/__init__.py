@@ -1,0 +1,1 @@
+"""HTTP and WebSocket clients for providers and channels: connections, TLS, proxies, limits."""
