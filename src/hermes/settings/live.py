@@ -1,8 +1,7 @@
 """Settings that are reloaded when their files change, without a restart."""
 
 import logging
-import time
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from pathlib import Path
 
 from hermes.core.errors import Misconfigured
@@ -10,8 +9,6 @@ from hermes.settings.home import CONFIG, SECRETS
 from hermes.settings.read import survey
 from hermes.settings.shape import Settings
 from hermes.settings.sources import read_config, read_secrets
-
-LOOK_S = 0.4  # how often a call checks the files
 
 log = logging.getLogger("hermes.settings")
 
@@ -21,28 +18,18 @@ Stamp = tuple[int, int, int] | None
 class LiveSettings:
     """Return the current settings when called. Unreadable files leave the last ones unchanged.
 
+    Each call compares the files' times, so what a command changed counts for the next message.
     What is wrong in one place costs only that place: a secret that was taken away is gone.
     """
 
-    def __init__(
-        self,
-        home: Path,
-        settings: Settings,
-        *,
-        environ: Mapping[str, str],
-        clock: Callable[[], float] = time.monotonic,
-    ) -> None:
+    def __init__(self, home: Path, settings: Settings, *, environ: Mapping[str, str]) -> None:
         self._files = (home / CONFIG, home / SECRETS)
-        self._home, self._environ, self._clock = home, environ, clock
+        self._home, self._environ = home, environ
         self._settings = settings
         self._stamps = self._stamps_now()
-        self._looked_at = float("-inf")
 
     def __call__(self) -> Settings:
-        now = self._clock()
-        if now - self._looked_at >= LOOK_S:
-            self._looked_at = now
-            self._look()
+        self._look()
         return self._settings
 
     def _look(self) -> None:
