@@ -37,6 +37,10 @@ class Kid:
     async def stop(self) -> None:
         """Freeze it, between two writes."""
         await self.ask("still")
+        self.freeze()
+
+    def freeze(self) -> None:
+        """Stop it wherever it is, also in the middle of a write."""
         os.kill(self._running.pid, signal.SIGSTOP)
 
     def wake(self) -> None:

@@ -203,7 +203,7 @@ async def test_c62_a_process_stopped_in_the_middle_of_writing_leaves_one_history
         await child.ask("begin", A, "1")
         child.tell("flood", "1")
         heard = [await child.hear() for _ in range(10)]
-        await child.stop()
+        child.freeze()
         await claimed(store, B)
         owner = await own(store, B)
         theirs = len(await notes(store))

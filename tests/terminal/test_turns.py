@@ -46,7 +46,7 @@ def test_killed_in_mid_turn_the_next_window_shows_it_and_it_ends_once(tmp_path: 
     program = stage(tmp_path, HERMES_APPROVALS__MODE="allow")
     with window(program) as seen:
         said(seen, "held")
-        seen.until("is noted")
+        seen.until("│ is noted")
         seen.kill()
     with window(program) as seen:
         let_go(tmp_path)
@@ -62,7 +62,7 @@ def test_left_in_mid_turn_it_is_put_aside_and_goes_on(tmp_path: Path) -> None:
     program = stage(tmp_path, HERMES_APPROVALS__MODE="allow")
     with window(program, "--session", "work") as seen:
         said(seen, "held")
-        seen.until("is noted")
+        seen.until("│ is noted")
         seen.type("\x04")
         assert seen.ended() == 0
         assert "The turn is paused" in seen.text
@@ -79,7 +79,7 @@ def test_a_gateway_that_runs_is_used_and_works_on_when_the_window_closes(tmp_pat
     with gateway(program):
         with beside(program) as seen:
             said(seen, "held")
-            seen.until("is noted")
+            seen.until("│ is noted")
             seen.type("\x04")
             assert seen.ended() == 0
             assert "The turn continues in the gateway." in seen.text
@@ -93,7 +93,7 @@ def test_a_gateway_that_is_killed_and_comes_back_in_mid_turn_ends_it_once(tmp_pa
     program = stage(tmp_path, HERMES_APPROVALS__MODE="allow")
     with gateway(program) as first, beside(program) as seen:
         said(seen, "held")
-        seen.until("is noted")
+        seen.until("│ is noted")
         first.send_signal(signal.SIGKILL)
         first.wait()
         seen.until("The gateway stopped.")
