@@ -113,7 +113,7 @@ class Player:
             case s.Wait():
                 assert isinstance(session.phase, Running)
                 open_ = session.phase.turn
-                flying = [t.call.id for t in open_.tracks if t.stage is Stage.STARTED]
+                flying = [t.call.id for t in open_.call_states if t.stage is Stage.STARTED]
                 landed = self.dice.choice(flying)
                 if self.dice.random() < 0.3:
                     until = self.dice.choice((0.0, at + 1))
@@ -159,14 +159,16 @@ class Player:
 
     def _settled(self, turn: Turn, epoch: int, at: float) -> e.Event:
         """Something from outside ends a call that waits."""
-        track = self.dice.choice([track for track in turn.tracks if waits(track)])
-        if track.stage is Stage.DEFERRED:
-            ended = self._ended(turn.id, track.call.id, Outcome.OK, at)
+        call_state = self.dice.choice(
+            [call_state for call_state in turn.call_states if waits(call_state)]
+        )
+        if call_state.stage is Stage.DEFERRED:
+            ended = self._ended(turn.id, call_state.call.id, Outcome.OK, at)
             return replace(ended, epoch=epoch)
         granted = self.dice.random() < 0.5
         text = self.dice.choice(("", self._text()))
         by = self.dice.choice(("", "telegram:ann\0"))
-        return e.QuestionAnswered(turn.id, track.call.id, granted, epoch, at, text, by)
+        return e.QuestionAnswered(turn.id, call_state.call.id, granted, epoch, at, text, by)
 
     def _ended(self, turn: TurnId, call: CallId, outcome: Outcome, at: float) -> e.CallEnded:
         facts = self.dice.choice(({}, {"cwd": self._text()}))

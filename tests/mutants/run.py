@@ -37,7 +37,7 @@ MUTANTS = (
         name="an effect is run again after a crash",
         breaks="C23",
         file="core/step.py",
-        old="if track.stage is Stage.STARTED and track.effect is Effect.EFFECT:",
+        old="if call_state.stage is Stage.STARTED and call_state.effect is Effect.EFFECT:",
         new="if False:",
     ),
     Mutant(
@@ -56,8 +56,8 @@ MUTANTS = (
         name="a read that was lost is given up instead of repeated",
         breaks="C22",
         file="core/step.py",
-        old="if track.stage is Stage.STARTED and track.effect is Effect.EFFECT:",
-        new="if track.stage is Stage.STARTED:",
+        old="if call_state.stage is Stage.STARTED and call_state.effect is Effect.EFFECT:",
+        new="if call_state.stage is Stage.STARTED:",
     ),
     Mutant(
         name="a message that is delivered twice is taken twice",

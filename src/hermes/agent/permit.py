@@ -65,9 +65,9 @@ class Permit(Struct, frozen=True, kw_only=True):
     def role(self, sender: Sender) -> Role:
         return self.role_by(sender, self.register())
 
-    def verdict(self, session: Session, call: Call, moment: DecisionContext) -> Verdict:
+    def verdict(self, session: Session, call: Call, context: DecisionContext) -> Verdict:
         """Decide by what the moment holds, so that the same moment gives the same verdict."""
-        then = replace(self, register=lambda: moment.register, clock=lambda: moment.at)
+        then = replace(self, register=lambda: context.register, clock=lambda: context.at)
         return then.judge(session, call)
 
     def judge(self, session: Session, call: Call) -> Verdict:

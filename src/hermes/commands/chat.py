@@ -62,26 +62,26 @@ def chat_commands(
             least=Role.MEMBER,
             busy=Busy.NOW,
             summary="Say hello and explain how to begin",
-            run=lambda order: CommandResult(replies=(order.reply(WELCOME),)),
+            run=lambda call: CommandResult(replies=(call.reply(WELCOME),)),
         ),
         Command(
             name="/help",
             least=Role.MEMBER,
             busy=Busy.NOW,
             summary="List the commands, or explain one",
-            run=lambda order: _help(order, groups),
+            run=lambda call: _help(call, groups),
             argument="[COMMAND]",
         ),
     )
     return tuple(command for some in groups.values() for command in some)
 
 
-def _help(order: CommandCall, groups: Groups) -> CommandResult:
-    at_terminal = order.inbound.address.platform == TERMINAL
-    if not order.argument:
-        lines = _all(groups, order.role, at_terminal=at_terminal)
-        return CommandResult(replies=(order.reply("\n".join(lines)),))
-    name = "/" + order.argument.split()[0].removeprefix("/").lower()
+def _help(call: CommandCall, groups: Groups) -> CommandResult:
+    at_terminal = call.inbound.address.platform == TERMINAL
+    if not call.argument:
+        lines = _all(groups, call.role, at_terminal=at_terminal)
+        return CommandResult(replies=(call.reply("\n".join(lines)),))
+    name = "/" + call.argument.split()[0].removeprefix("/").lower()
     known = {command.name: command for some in groups.values() for command in some}
     own = {each.name: each for each in WINDOW_COMMANDS}
     if found := known.get(name) or own.get(name):
@@ -89,7 +89,7 @@ def _help(order: CommandCall, groups: Groups) -> CommandResult:
         text = f"{_told(found)}{window}"
     else:
         text = correction(name, known, at_terminal=at_terminal)
-    return CommandResult(replies=(order.reply(text),))
+    return CommandResult(replies=(call.reply(text),))
 
 
 def _all(groups: Groups, role: Role, *, at_terminal: bool) -> Iterator[str]:

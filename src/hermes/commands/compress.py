@@ -10,12 +10,12 @@ BEGUN = "I am compressing this conversation and will tell you when it is done."
 GOES_ON = "This conversation is already being compressed."
 
 
-def _compress(order: CommandCall) -> CommandResult:
-    if order.session.compaction.wanted is not None:
-        return CommandResult(replies=(order.reply(GOES_ON),))
-    focus = order.argument[:FOCUS_CHARS_MAX]
-    asked = CompactionAsked(order.at, focus, order.inbound.address)
-    return CommandResult(events=(asked,), replies=(order.reply(BEGUN),))
+def _compress(call: CommandCall) -> CommandResult:
+    if call.session.compaction.wanted is not None:
+        return CommandResult(replies=(call.reply(GOES_ON),))
+    focus = call.argument[:FOCUS_CHARS_MAX]
+    asked = CompactionAsked(call.at, focus, call.inbound.address)
+    return CommandResult(events=(asked,), replies=(call.reply(BEGUN),))
 
 
 COMPRESS_COMMAND = Command(

@@ -29,40 +29,38 @@ HOW_TO_SEARCH = (
 HOW_TO_PICK = "Use /resume with its number, its title or the start of its id."
 
 
-def _new(order: CommandCall) -> CommandResult:
-    reset = SessionReset(order.new_session(), "asked for by /new", order.at)
-    return CommandResult(
-        events=(*interrupted(order, "reset"), reset), replies=last_words(order, NEW)
-    )
+def _new(call: CommandCall) -> CommandResult:
+    reset = SessionReset(call.new_session(), "asked for by /new", call.at)
+    return CommandResult(events=(*interrupted(call, "reset"), reset), replies=last_words(call, NEW))
 
 
-async def _resume(order: CommandCall, context: CommandContext) -> CommandResult:
-    rows = await _earlier(order, context)
+async def _resume(call: CommandCall, context: CommandContext) -> CommandResult:
+    rows = await _earlier(call, context)
     if not rows:
-        return _said(order, NONE_BEFORE)
+        return _said(call, NONE_BEFORE)
     numbered = list(enumerate(rows, 1))
-    if not order.argument:
-        shown = _numbered(numbered[:LISTED_MAX], order.at)
-        return _said(order, f"Earlier conversations here:\n{shown}\n{HOW_TO_PICK}")
-    meant = _meant(rows, order.argument)
+    if not call.argument:
+        shown = _numbered(numbered[:LISTED_MAX], call.at)
+        return _said(call, f"Earlier conversations here:\n{shown}\n{HOW_TO_PICK}")
+    meant = _meant(rows, call.argument)
     if len(meant) == 1:
-        return await _brought_back(order, context, meant[0])
+        return await _brought_back(call, context, meant[0])
     if not meant:
-        shown = _numbered(numbered[:LISTED_MAX], order.at)
+        shown = _numbered(numbered[:LISTED_MAX], call.at)
         return _said(
-            order, f"There is no conversation called {quoted(order.argument)}. There are:\n{shown}"
+            call, f"There is no conversation called {quoted(call.argument)}. There are:\n{shown}"
         )
     several = [(number, row) for number, row in numbered if row in meant]
-    shown = _numbered(several[:LISTED_MAX], order.at)
+    shown = _numbered(several[:LISTED_MAX], call.at)
     return _said(
-        order, f"{quoted(order.argument)} matches several conversations:\n{shown}\n{HOW_TO_PICK}"
+        call, f"{quoted(call.argument)} matches several conversations:\n{shown}\n{HOW_TO_PICK}"
     )
 
 
-async def _earlier(order: CommandCall, context: CommandContext) -> list[ConversationRow]:
+async def _earlier(call: CommandCall, context: CommandContext) -> list[ConversationRow]:
     """Return earlier conversations, the latest first, including the suspended one: the next message
     leaves it."""
-    session = order.session
+    session = call.session
     rows = await context.store.library.conversations(session.key, limit=SEARCHED_MAX)
     parked = isinstance(session.phase, Suspended)
     first = [row for row in rows if row.id == session.id and parked]
@@ -86,17 +84,17 @@ def _meant(rows: Sequence[ConversationRow], name: str) -> list[ConversationRow]:
 
 
 async def _brought_back(
-    order: CommandCall, context: CommandContext, row: ConversationRow
+    call: CommandCall, context: CommandContext, row: ConversationRow
 ) -> CommandResult:
-    view = await last_view(order.session, row, context)
+    view = await last_view(call.session, row, context)
     why = f"{row.id} was brought back by /resume"
     lines = await context.store.journal.lines(view.spans)
     filled = tokens_of(view.summary) + sum(tokens_of_line(line) for line in lines)
-    reset = SessionReset(order.new_session(), why, order.at, view, filled=filled)
-    titled: tuple[Event, ...] = (FactSet("title", row.title, order.at),) if row.title else ()
+    reset = SessionReset(call.new_session(), why, call.at, view, filled=filled)
+    titled: tuple[Event, ...] = (FactSet("title", row.title, call.at),) if row.title else ()
     text = f"Back in {_name(row)} ({counted(row.rows, 'message')})."
-    events = (*interrupted(order, "reset"), reset, *titled)
-    return CommandResult(events=events, replies=last_words(order, text))
+    events = (*interrupted(call, "reset"), reset, *titled)
+    return CommandResult(events=events, replies=last_words(call, text))
 
 
 def _numbered(rows: Sequence[tuple[int, ConversationRow]], now: float) -> str:
@@ -111,37 +109,37 @@ def _name(row: ConversationRow) -> str:
     return quoted(row.title or row.opening or row.id)
 
 
-async def _sessions(order: CommandCall, context: CommandContext) -> CommandResult:
+async def _sessions(call: CommandCall, context: CommandContext) -> CommandResult:
     """List or search conversations. Only the owner sees those of other chats."""
-    if order.argument:
-        return await _searched(order, context)
-    rows = await context.store.library.conversations(order.session.key, limit=LISTED_MAX)
-    here = [f"- {_described(row, order.at)}{_place(order, row)}" for row in rows]
+    if call.argument:
+        return await _searched(call, context)
+    rows = await context.store.library.conversations(call.session.key, limit=LISTED_MAX)
+    here = [f"- {_described(row, call.at)}{_place(call, row)}" for row in rows]
     parts = ["Conversations here:", *(here or ["- none yet"])]
-    if _scope(order, context).width == "all":
+    if _scope(call, context).width == "all":
         lanes = await context.store.library.sessions(limit=LISTED_MAX)
-        parts += ["Sessions everywhere:", *(f"- {_lane(lane, order.at)}" for lane in lanes)]
-    return _said(order, "\n".join([*parts, "/resume opens an earlier conversation."]))
+        parts += ["Sessions everywhere:", *(f"- {_lane(lane, call.at)}" for lane in lanes)]
+    return _said(call, "\n".join([*parts, "/resume opens an earlier conversation."]))
 
 
-async def _searched(order: CommandCall, context: CommandContext) -> CommandResult:
-    word, _, question = order.argument.partition(" ")
+async def _searched(call: CommandCall, context: CommandContext) -> CommandResult:
+    word, _, question = call.argument.partition(" ")
     if word.lower() != "search" or not question.strip():
-        return _said(order, HOW_TO_SEARCH)
-    scope = _scope(order, context)
+        return _said(call, HOW_TO_SEARCH)
+    scope = _scope(call, context)
     found = await context.store.library.search(question, scope=scope, limit=LISTED_MAX)
-    lines = [_hit(hit, order.at) for hit in found.hits]
+    lines = [_hit(hit, call.at) for hit in found.hits]
     if not lines:
         lines = [f"{quoted(question)} was not found."]
-    elif any(hit.key == order.session.key for hit in found.hits):
+    elif any(hit.key == call.session.key for hit in found.hits):
         lines.append("Use /resume with an id to open a conversation of this chat.")
-    return _said(order, "\n".join([*lines, *found.notes]))
+    return _said(call, "\n".join([*lines, *found.notes]))
 
 
-def _scope(order: CommandCall, context: CommandContext) -> Scope:
-    key = order.session.key
+def _scope(call: CommandCall, context: CommandContext) -> Scope:
+    key = call.session.key
     audience = context.audience(platform_of(key))
-    return scope_of(key, audience, sender_of(order.inbound).is_direct)
+    return scope_of(key, audience, sender_of(call.inbound).is_direct)
 
 
 def _hit(hit: Hit, now: float) -> str:
@@ -150,8 +148,8 @@ def _hit(hit: Hit, now: float) -> str:
     return f"- {who}, {ago(hit.at, now)}, {lane}, {hit.id}: {shown}"
 
 
-def _place(order: CommandCall, row: ConversationRow) -> str:
-    return ", this one" if row.id == order.session.id else ""
+def _place(call: CommandCall, row: ConversationRow) -> str:
+    return ", this one" if row.id == call.session.id else ""
 
 
 def _lane(row: SessionRow, now: float) -> str:
@@ -160,24 +158,22 @@ def _lane(row: SessionRow, now: float) -> str:
     return f"{name}{title}: {row.phase}, {counted(row.rows, 'message')}, {ago(row.updated_at, now)}"
 
 
-def _title(order: CommandCall) -> CommandResult:
-    title = " ".join("".join(c if c.isprintable() else " " for c in order.argument).split())
+def _title(call: CommandCall) -> CommandResult:
+    title = " ".join("".join(c if c.isprintable() else " " for c in call.argument).split())
     if len(title) > TITLE_CHARS_MAX:
         limit = f"A title has at most {TITLE_CHARS_MAX} characters; this one has {len(title)}."
-        return _said(order, limit)
+        return _said(call, limit)
     if title:
-        named = FactSet("title", title, order.at)
-        return CommandResult(
-            events=(named,), replies=(order.reply(f"The title is now “{title}”."),)
-        )
-    current = order.session.facts.title
+        named = FactSet("title", title, call.at)
+        return CommandResult(events=(named,), replies=(call.reply(f"The title is now “{title}”."),))
+    current = call.session.facts.title
     if not current:
-        return _said(order, "This conversation has no title. /title TEXT gives it one.")
-    return _said(order, f"This conversation is called “{current}”. /title TEXT changes that.")
+        return _said(call, "This conversation has no title. /title TEXT gives it one.")
+    return _said(call, f"This conversation is called “{current}”. /title TEXT changes that.")
 
 
-def _said(order: CommandCall, text: str) -> CommandResult:
-    return CommandResult(replies=(order.reply(text),))
+def _said(call: CommandCall, text: str) -> CommandResult:
+    return CommandResult(replies=(call.reply(text),))
 
 
 CONVERSATION_COMMANDS = (

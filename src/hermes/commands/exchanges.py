@@ -117,52 +117,50 @@ def _joined(said: Sequence[Line]) -> Line:
     )
 
 
-async def _shorter(order: CommandCall, context: CommandContext) -> Shorter | None:
+async def _shorter(call: CommandCall, context: CommandContext) -> Shorter | None:
     """Return the shortened view; None if there is no exchange. Raise Rejected while a turn is
     open."""
-    if isinstance(order.session.phase, Waiting):
+    if isinstance(call.session.phase, Waiting):
         raise Rejected(ANSWER_FIRST)
-    if open_turn(order) is not None:
+    if open_turn(call) is not None:
         raise Rejected(STOP_FIRST)
-    lines = await context.store.journal.lines(order.session.view.spans)
-    shorter = without_last_exchange(order.session, lines)
+    lines = await context.store.journal.lines(call.session.view.spans)
+    shorter = without_last_exchange(call.session, lines)
     if shorter is not None:
         demand_few_pieces(shorter.view)
     return shorter
 
 
-async def _retry(order: CommandCall, context: CommandContext) -> CommandResult:
-    phase = order.session.phase
+async def _retry(call: CommandCall, context: CommandContext) -> CommandResult:
+    phase = call.session.phase
     if isinstance(phase, Suspended) and phase.turn is not None:
-        return CommandResult(events=(TurnResumed(phase.turn.id, order.epoch, order.at),))
-    shorter = await _shorter(order, context)
+        return CommandResult(events=(TurnResumed(phase.turn.id, call.epoch, call.at),))
+    shorter = await _shorter(call, context)
     if shorter is None:
-        return CommandResult(replies=(order.reply(NOTHING_SAID),))
+        return CommandResult(replies=(call.reply(NOTHING_SAID),))
     again = replace(
-        order.inbound,
-        id=MessageId(f"{order.inbound.id}/retry"),
+        call.inbound,
+        id=MessageId(f"{call.inbound.id}/retry"),
         text=shorter.said.text,
         media=shorter.said.media,
         labels=shorter.said.labels,
         waits=True,
         before=(),
     )
-    changed = ViewChanged(shorter.view, "asked again by /retry", order.at)
-    told = order.reply(f"Trying again: {quoted(shorter.said.text)}")
-    return CommandResult(
-        events=(changed, MessageReceived(again, order.session.id)), replies=(told,)
-    )
+    changed = ViewChanged(shorter.view, "asked again by /retry", call.at)
+    told = call.reply(f"Trying again: {quoted(shorter.said.text)}")
+    return CommandResult(events=(changed, MessageReceived(again, call.session.id)), replies=(told,))
 
 
-async def _undo(order: CommandCall, context: CommandContext) -> CommandResult:
-    if isinstance(order.session.phase, Suspended):
-        return CommandResult(replies=(order.reply(IS_PARKED),))
-    shorter = await _shorter(order, context)
+async def _undo(call: CommandCall, context: CommandContext) -> CommandResult:
+    if isinstance(call.session.phase, Suspended):
+        return CommandResult(replies=(call.reply(IS_PARKED),))
+    shorter = await _shorter(call, context)
     if shorter is None:
-        return CommandResult(replies=(order.reply(NOTHING_SAID),))
-    changed = ViewChanged(shorter.view, "undone by /undo", order.at)
+        return CommandResult(replies=(call.reply(NOTHING_SAID),))
+    changed = ViewChanged(shorter.view, "undone by /undo", call.at)
     text = f"Undone: {quoted(shorter.said.text)}." + STAYS_DONE * shorter.worked
-    return CommandResult(events=(changed,), replies=(order.reply(text),))
+    return CommandResult(events=(changed,), replies=(call.reply(text),))
 
 
 EXCHANGE_COMMANDS = (

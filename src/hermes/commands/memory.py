@@ -32,8 +32,8 @@ ENTRIES_MAX = 100
 
 
 def memory_command(memories: Memories) -> Command:
-    async def run_async(order: CommandCall, _desk: CommandContext) -> CommandResult:
-        return CommandResult(replies=(order.reply(await _answered(memories, order)),))
+    async def run_async(call: CommandCall, _context: CommandContext) -> CommandResult:
+        return CommandResult(replies=(call.reply(await _answered(memories, call)),))
 
     return Command(
         name="/memory",
@@ -44,24 +44,24 @@ def memory_command(memories: Memories) -> Command:
     )
 
 
-async def _answered(memories: Memories, order: CommandCall) -> str:
-    if not by_owner(order):
+async def _answered(memories: Memories, call: CommandCall) -> str:
+    if not by_owner(call):
         return NOT_HERE
     try:
-        return await asyncio.to_thread(_obeyed, memories, order)
+        return await asyncio.to_thread(_obeyed, memories, call)
     except (Rejected, StoreFailed) as refused:
         return f"Nothing was changed: {refused}."
 
 
-def _obeyed(memories: Memories, order: CommandCall) -> str:
+def _obeyed(memories: Memories, call: CommandCall) -> str:
     """Run the command. The message's id names the change, so a second run changes nothing."""
-    word, _, rest = order.argument.partition(" ")
-    by, rest = By(author="person", call=f"chat:{ref(order.inbound)}"), rest.strip()
+    word, _, rest = call.argument.partition(" ")
+    by, rest = By(author="person", call=f"chat:{ref(call.inbound)}"), rest.strip()
     match word.lower():
         case "" | "list" | "show":
             return _listed(memories)
         case "history":
-            return _history(memories.versions(limit=VERSIONS_MAX), order.at)
+            return _history(memories.versions(limit=VERSIONS_MAX), call.at)
         case "undo":
             return f"Undone. {_told(memories.undo(_number(rest), by))}"
         case "proposals":

@@ -33,20 +33,20 @@ NO_CHANNELS = "No platform is connected here."
 PROBLEM_CHARS_MAX = 200
 
 
-async def _status(order: CommandCall, context: CommandContext, default_model: str) -> CommandResult:
+async def _status(call: CommandCall, context: CommandContext, default_model: str) -> CommandResult:
     """Describe the state. Only the owner is told about other chats."""
     status = await context.status()
     lines = [
-        f"Hermes {status.version} is {status.state}, up for {_up(status, order.at)}.",
+        f"Hermes {status.version} is {status.state}, up for {_up(status, call.at)}.",
         *([] if status.resumes else [NO_RESUMES]),
-        *_here(order.session, order.at),
-        f"Model: {order.session.facts.model or default_model}",
+        *_here(call.session, call.at),
+        f"Model: {call.session.facts.model or default_model}",
     ]
-    if by_owner(order):
-        lines += _everywhere(status.running, status.counts, order.at)
+    if by_owner(call):
+        lines += _everywhere(status.running, status.counts, call.at)
         lines += (_in_short(channel) for channel in status.channels)
         lines += (f"Service {_in_short(service)}" for service in status.services)
-    return CommandResult(replies=(order.reply("\n".join(lines)),))
+    return CommandResult(replies=(call.reply("\n".join(lines)),))
 
 
 def _up(status: GatewayStatus, now: float) -> str:
@@ -102,10 +102,10 @@ def _in_short(channel: ChannelStatus | ServiceStatus) -> str:
     return f"{channel.name}: {channel.state}{_problem(channel)}"
 
 
-async def _platforms(order: CommandCall, context: CommandContext) -> CommandResult:
+async def _platforms(call: CommandCall, context: CommandContext) -> CommandResult:
     status = await context.status()
-    lines = [_at_length(channel, order.at) for channel in status.channels]
-    return CommandResult(replies=(order.reply("\n".join(lines or [NO_CHANNELS])),))
+    lines = [_at_length(channel, call.at) for channel in status.channels]
+    return CommandResult(replies=(call.reply("\n".join(lines or [NO_CHANNELS])),))
 
 
 def _at_length(channel: ChannelStatus, now: float) -> str:
@@ -132,7 +132,7 @@ def overview_commands(default_model: str) -> tuple[Command, ...]:
             least=Role.MEMBER,
             busy=Busy.NOW,
             summary="Show the state of this conversation and of the gateway",
-            run_async=lambda order, context: _status(order, context, default_model),
+            run_async=lambda call, context: _status(call, context, default_model),
         ),
         Command(
             name="/platforms",

@@ -29,31 +29,31 @@ NOTHING_READ = "This conversation has not read any untrusted text."
 UNTRUSTED = "untrusted"
 
 
-async def _invite(order: CommandCall, context: CommandContext) -> CommandResult:
-    if not by_owner(order):
-        return _said(order, ALONE)
+async def _invite(call: CommandCall, context: CommandContext) -> CommandResult:
+    if not by_owner(call):
+        return _said(call, ALONE)
     at = context.clock()
     code, invite = invited(
-        Role.PAIRED, at, INVITE_S, by=sender_of(order.inbound).name, chance=os.urandom
+        Role.PAIRED, at, INVITE_S, by=sender_of(call.inbound).name, chance=os.urandom
     )
     await context.store.trust.invite(invite)
     until = time.strftime("%H:%M UTC", time.gmtime(invite.expires_at))
-    return _said(order, INVITED.format(code, until))
+    return _said(call, INVITED.format(code, until))
 
 
-async def _people(order: CommandCall, context: CommandContext) -> CommandResult:
-    if not by_owner(order):
-        return _said(order, ALONE)
-    word, _, name = order.argument.partition(" ")
+async def _people(call: CommandCall, context: CommandContext) -> CommandResult:
+    if not by_owner(call):
+        return _said(call, ALONE)
+    word, _, name = call.argument.partition(" ")
     match word.lower():
         case "":
-            return _said(order, await _listed(context.store))
+            return _said(call, await _listed(context.store))
         case "admit" | "dismiss" if name.strip():
-            return _said(order, await _decided(order, context, word.lower(), name.strip()))
+            return _said(call, await _decided(call, context, word.lower(), name.strip()))
         case "revoke" if name.strip():
-            return _said(order, await _revoked(order, context, name.strip()))
+            return _said(call, await _revoked(call, context, name.strip()))
         case _:
-            return _said(order, USAGE)
+            return _said(call, USAGE)
 
 
 async def _listed(store: Store) -> str:
@@ -70,7 +70,7 @@ async def _listed(store: Store) -> str:
     return "\n".join(lines) or NOBODY
 
 
-async def _decided(order: CommandCall, context: CommandContext, word: str, name: str) -> str:
+async def _decided(call: CommandCall, context: CommandContext, word: str, name: str) -> str:
     trust = context.store.trust
     found: list[AdmissionRequest] = [each for each in await trust.requests() if each.id == name]
     if not found:
@@ -78,7 +78,7 @@ async def _decided(order: CommandCall, context: CommandContext, word: str, name:
     [request] = found
     who = f"{request.platform}:{visible_text(request.person)}"
     if word == "dismiss":
-        await trust.dismiss(request.id, by=sender_of(order.inbound).name, at=context.clock())
+        await trust.dismiss(request.id, by=sender_of(call.inbound).name, at=context.clock())
         return f"{who} has no access."
     known = KnownPerson(
         platform=request.platform,
@@ -87,28 +87,28 @@ async def _decided(order: CommandCall, context: CommandContext, word: str, name:
         name=request.name,
         chat=request.chat,
         since=context.clock(),
-        by=sender_of(order.inbound).name,
+        by=sender_of(call.inbound).name,
     )
     return f"{who} may talk to me now." if await trust.admit(known, request=request.id) else GONE
 
 
-async def _revoked(order: CommandCall, context: CommandContext, name: str) -> str:
+async def _revoked(call: CommandCall, context: CommandContext, name: str) -> str:
     platform, _, id_ = name.partition(":")
     known = (await context.store.trust.register()).people.get((platform, id_))
     if known is None:
         return NO_ONE
-    at, by = context.clock(), sender_of(order.inbound).name
+    at, by = context.clock(), sender_of(call.inbound).name
     await context.store.trust.revoke(replace(known, role=Role.STRANGER, since=at, by=by))
     return f"{visible_text(name)} is removed."
 
 
-def _trust(order: CommandCall) -> CommandResult:
-    view = order.session.view
+def _trust(call: CommandCall) -> CommandResult:
+    view = call.session.view
     if UNTRUSTED not in view.labels:
-        return _said(order, NOTHING_READ)
+        return _said(call, NOTHING_READ)
     labels = tuple(label for label in view.labels if label != UNTRUSTED)
-    changed = ViewChanged(replace(view, labels=labels), "trusted", order.at)
-    return CommandResult(events=(changed,), replies=(order.reply(TRUSTED),))
+    changed = ViewChanged(replace(view, labels=labels), "trusted", call.at)
+    return CommandResult(events=(changed,), replies=(call.reply(TRUSTED),))
 
 
 def _name(name: str) -> str:
@@ -119,8 +119,8 @@ def _role(role: Role) -> str:
     return "removed" if role is Role.STRANGER else role.name.lower()
 
 
-def _said(order: CommandCall, text: str) -> CommandResult:
-    return CommandResult(replies=(order.reply(text),))
+def _said(call: CommandCall, text: str) -> CommandResult:
+    return CommandResult(replies=(call.reply(text),))
 
 
 PEOPLE_COMMANDS = (

@@ -15,26 +15,26 @@ LISTED_MAX = 40
 HOW = "/personality NAME changes it, /personality none turns it off."
 
 
-def _personality(order: CommandCall, known: Mapping[str, str], default: str) -> CommandResult:
-    current = order.session.facts.personality or default
-    if not order.argument:
-        return _said(order, f"{_now(current, known)} {HOW}\n{_listed(known)}")
-    wanted = order.argument.lower()
+def _personality(call: CommandCall, known: Mapping[str, str], default: str) -> CommandResult:
+    current = call.session.facts.personality or default
+    if not call.argument:
+        return _said(call, f"{_now(current, known)} {HOW}\n{_listed(known)}")
+    wanted = call.argument.lower()
     if wanted != NONE and wanted not in known:
-        problem = f"There is no personality “{first_words(order.argument)}”; it stays as it is."
-        return _said(order, f"{problem}\n{_listed(known)}")
+        problem = f"There is no personality “{first_words(call.argument)}”; it stays as it is."
+        return _said(call, f"{problem}\n{_listed(known)}")
     if wanted == current or (wanted == NONE and not current):
-        return _said(order, f"{_now(current, known)} Nothing was changed.")
+        return _said(call, f"{_now(current, known)} Nothing was changed.")
     text = f"From now on: {wanted}."
     if wanted == NONE:
         text = "The personality is now off."
-    return CommandResult(events=_changed(order, wanted, default), replies=(order.reply(text),))
+    return CommandResult(events=_changed(call, wanted, default), replies=(call.reply(text),))
 
 
-def _changed(order: CommandCall, wanted: str, default: str) -> tuple[Event, ...]:
+def _changed(call: CommandCall, wanted: str, default: str) -> tuple[Event, ...]:
     """Return the events of the choice. The default is not stored; the cached prompt is dropped."""
     value = "" if wanted == (default or NONE) else wanted
-    return FactSet(FACT, value, order.at), FactSet("prompt", "", order.at)
+    return FactSet(FACT, value, call.at), FactSet("prompt", "", call.at)
 
 
 def _now(current: str, known: Mapping[str, str]) -> str:
@@ -53,8 +53,8 @@ def _listed(known: Mapping[str, str]) -> str:
     return "\n".join(lines)
 
 
-def _said(order: CommandCall, text: str) -> CommandResult:
-    return CommandResult(replies=(order.reply(text),))
+def _said(call: CommandCall, text: str) -> CommandResult:
+    return CommandResult(replies=(call.reply(text),))
 
 
 def personality_command(known: Mapping[str, str], default: str) -> Command:
@@ -65,6 +65,6 @@ def personality_command(known: Mapping[str, str], default: str) -> Command:
         least=Role.PAIRED,
         busy=Busy.NOW,
         summary="List the personalities, or choose one",
-        run=lambda order: _personality(order, known, default),
+        run=lambda call: _personality(call, known, default),
         argument="[NAME]",
     )

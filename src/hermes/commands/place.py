@@ -22,44 +22,44 @@ NO_GATEWAY = (
 TryModel = Callable[[str], Awaitable[None]]
 
 
-def _sethome(order: CommandCall) -> CommandResult:
-    home = HomeSet(order.inbound.address, order.at)
-    return CommandResult(events=(home,), replies=(order.reply(HOME),))
+def _sethome(call: CommandCall) -> CommandResult:
+    home = HomeSet(call.inbound.address, call.at)
+    return CommandResult(events=(home,), replies=(call.reply(HOME),))
 
 
-async def _restart(order: CommandCall, context: CommandContext) -> CommandResult:
+async def _restart(call: CommandCall, context: CommandContext) -> CommandResult:
     """Check the settings, then ask for the restart: with invalid ones the gateway could not
     start."""
     if context.preflight is None:
-        return CommandResult(replies=(order.reply(NO_GATEWAY),))
+        return CommandResult(replies=(call.reply(NO_GATEWAY),))
     if problem := await context.preflight():
-        return CommandResult(replies=(order.reply(f"{NOT_RESTARTED} {problem}"),))
-    asked = RestartAsked(ref(order.inbound), order.at)
-    return CommandResult(events=(asked,), replies=(order.reply(RESTARTING),))
+        return CommandResult(replies=(call.reply(f"{NOT_RESTARTED} {problem}"),))
+    asked = RestartAsked(ref(call.inbound), call.at)
+    return CommandResult(events=(asked,), replies=(call.reply(RESTARTING),))
 
 
 async def _model(
-    order: CommandCall, default: str, choose: Callable[[str], str], try_model: TryModel | None
+    call: CommandCall, default: str, choose: Callable[[str], str], try_model: TryModel | None
 ) -> CommandResult:
     """Show or change the model. It is kept only after it answered, so that a typo cannot break the
     chat."""
-    chosen = order.session.facts.model
-    if not order.argument:
+    chosen = call.session.facts.model
+    if not call.argument:
         current = chosen or f"{default}, the default"
         how = "/model PROVIDER:MODEL changes it, /model default goes back."
-        return CommandResult(replies=(order.reply(f"The model here is {current}. {how}"),))
-    if order.argument.lower() == "default":
-        forgotten = FactSet("model", "", order.at)
+        return CommandResult(replies=(call.reply(f"The model here is {current}. {how}"),))
+    if call.argument.lower() == "default":
+        forgotten = FactSet("model", "", call.at)
         text = f"From the next request on: {default}, the default."
-        return CommandResult(events=(forgotten,), replies=(order.reply(text),))
+        return CommandResult(events=(forgotten,), replies=(call.reply(text),))
     try:
-        name = choose(order.argument)
+        name = choose(call.argument)
         if try_model is not None:
             await try_model(name)
     except (Misconfigured, Rejected, ProviderFailed) as error:
-        return CommandResult(replies=(order.reply(f"Nothing was changed: {error}"),))
-    told = order.reply(f"From the next request on: {name}.")
-    return CommandResult(events=(FactSet("model", name, order.at),), replies=(told,))
+        return CommandResult(replies=(call.reply(f"Nothing was changed: {error}"),))
+    told = call.reply(f"From the next request on: {name}.")
+    return CommandResult(events=(FactSet("model", name, call.at),), replies=(told,))
 
 
 def place_commands(
@@ -73,7 +73,7 @@ def place_commands(
             name="/model",
             busy=Busy.NOW,
             summary="Show the model of this chat, or choose another one",
-            run_async=lambda order, _desk: _model(order, default_model, choose, try_model),
+            run_async=lambda call, _context: _model(call, default_model, choose, try_model),
             argument="[PROVIDER:MODEL]",
         ),
         Command(

@@ -32,13 +32,13 @@ ID = re.compile(r"[0-9a-f]{32}")  # an id of a question; `/deny covid-19 …` is
 YES = ("", "once", "session", "always")
 
 
-async def _approve(order: CommandCall, context: CommandContext) -> CommandResult:
-    id_, words = _given(order)
-    asked, turn = _asked(order, id_), order.session.turn
+async def _approve(call: CommandCall, context: CommandContext) -> CommandResult:
+    id_, words = _given(call)
+    asked, turn = _asked(call, id_), call.session.turn
     if words.lower() not in YES:
-        return _said(order, NOT_A_YES)
+        return _said(call, NOT_A_YES)
     if asked is None or turn is None:
-        return await _elsewhere(order, context, "/approve", id_, words)
+        return await _elsewhere(call, context, "/approve", id_, words)
     wanted = words.lower()
     always = asked.offer if wanted == "always" else None
     session = asked.session_offer if wanted == "session" else None
@@ -46,9 +46,9 @@ async def _approve(order: CommandCall, context: CommandContext) -> CommandResult
         turn=turn.id,
         call=asked.call.id,
         granted=True,
-        epoch=order.epoch,
-        at=order.at,
-        by=sender_of(order.inbound).name,
+        epoch=call.epoch,
+        at=call.at,
+        by=sender_of(call.inbound).name,
         grant=always,
         session_grant=session,
     )
@@ -56,45 +56,45 @@ async def _approve(order: CommandCall, context: CommandContext) -> CommandResult
         "always": ALWAYS if always is not None else ONCE.format("Always"),
         "session": FOR_SESSION if session is not None else ONCE.format("For this session"),
     }
-    replies = (order.reply(told[wanted]),) if wanted in told else ()
+    replies = (call.reply(told[wanted]),) if wanted in told else ()
     return CommandResult(events=(answered,), replies=replies)
 
 
-async def _deny(order: CommandCall, context: CommandContext) -> CommandResult:
-    id_, words = _given(order)
-    asked, turn = _asked(order, id_), order.session.turn
+async def _deny(call: CommandCall, context: CommandContext) -> CommandResult:
+    id_, words = _given(call)
+    asked, turn = _asked(call, id_), call.session.turn
     if asked is None or turn is None:
-        return await _elsewhere(order, context, "/deny", id_, words)
+        return await _elsewhere(call, context, "/deny", id_, words)
     reason = f"{SAID_NO} Their reason: {words[:REASON_CHARS_MAX]}" if words else ""
     answered = QuestionAnswered(
         turn=turn.id,
         call=asked.call.id,
         granted=False,
-        epoch=order.epoch,
-        at=order.at,
+        epoch=call.epoch,
+        at=call.at,
         text=reason,
-        by=sender_of(order.inbound).name,
+        by=sender_of(call.inbound).name,
     )
     return CommandResult(events=(answered,))
 
 
-def _given(order: CommandCall) -> tuple[str, str]:
+def _given(call: CommandCall) -> tuple[str, str]:
     """Split the argument into the id of a question, or "", and the remaining words."""
-    first, *rest = order.argument.split(None, 1) or [""]
-    named = first and first in [asked.question for asked in order.session.questions]
+    first, *rest = call.argument.split(None, 1) or [""]
+    named = first and first in [asked.question for asked in call.session.questions]
     if named or ID.fullmatch(first):
         return first, "".join(rest)
-    return "", order.argument
+    return "", call.argument
 
 
-def _asked(order: CommandCall, id_: str) -> CallState | None:
+def _asked(call: CommandCall, id_: str) -> CallState | None:
     """Return the named question of this session; the oldest one if none is named."""
-    asked = order.session.questions
+    asked = call.session.questions
     return next((each for each in asked if id_ in ("", each.question)), None)
 
 
 async def _elsewhere(
-    order: CommandCall, context: CommandContext, name: str, id_: str, words: str
+    call: CommandCall, context: CommandContext, name: str, id_: str, words: str
 ) -> CommandResult:
     """Answer a question of another session, or say that there is none."""
     library = context.store.library
@@ -102,21 +102,21 @@ async def _elsewhere(
         row = await library.question(id_)
         waits = [row] if row is not None and row.state == "pending" else []
         if not waits:
-            return _said(order, NO_SUCH if row is None else CLOSED.format(_ending(row)))
+            return _said(call, NO_SUCH if row is None else CLOSED.format(_ending(row)))
     else:
         waits = list(await library.questions(limit=LISTED_MAX, pending=True))
     if not waits:
-        return _said(order, NOTHING_WAITS)
-    if len(waits) > 1 and not by_owner(order):
-        return _said(order, SEVERAL)
+        return _said(call, NOTHING_WAITS)
+    if len(waits) > 1 and not by_owner(call):
+        return _said(call, SEVERAL)
     if len(waits) > 1:
         titles = {row.key: row.title for row in await library.sessions(limit=SESSIONS_MAX)}
         lines = [_choice(name, row, titles.get(row.key, "")) for row in waits]
-        return _said(order, "\n".join([WHICH, *lines]))
+        return _said(call, "\n".join([WHICH, *lines]))
     [row] = waits
-    if row.key == order.session.key:  # it was replaced a moment ago
-        return _said(order, CLOSED.format("another question replaced it"))
-    await context.accept(forwarded(order, row.key, f"{name} {row.id} {words}".strip()))
+    if row.key == call.session.key:  # it was replaced a moment ago
+        return _said(call, CLOSED.format("another question replaced it"))
+    await context.accept(forwarded(call, row.key, f"{name} {row.id} {words}".strip()))
     return CommandResult()
 
 
@@ -132,8 +132,8 @@ def _ending(row: QuestionRow) -> str:
     return f"{row.state}{by}"
 
 
-def _said(order: CommandCall, text: str) -> CommandResult:
-    return CommandResult(replies=(order.reply(text),))
+def _said(call: CommandCall, text: str) -> CommandResult:
+    return CommandResult(replies=(call.reply(text),))
 
 
 QUESTION_COMMANDS = (

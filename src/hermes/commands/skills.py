@@ -41,8 +41,8 @@ Known = Mapping[str, Command]
 
 
 def skills_command(shelf: SkillShelf) -> Command:
-    async def run_async(order: CommandCall, _desk: CommandContext) -> CommandResult:
-        return await asyncio.to_thread(_skills, shelf, order)
+    async def run_async(call: CommandCall, _context: CommandContext) -> CommandResult:
+        return await asyncio.to_thread(_skills, shelf, call)
 
     return Command(
         name="/skills",
@@ -55,8 +55,8 @@ def skills_command(shelf: SkillShelf) -> Command:
 
 
 def skill_command(shelf: SkillShelf, name: str, summary: str = "") -> Command:
-    async def run_async(order: CommandCall, _desk: CommandContext) -> CommandResult:
-        return await asyncio.to_thread(_run, shelf, order, name, order.argument)
+    async def run_async(call: CommandCall, _context: CommandContext) -> CommandResult:
+        return await asyncio.to_thread(_run, shelf, call, name, call.argument)
 
     return Command(
         name=f"/{name}",
@@ -113,41 +113,41 @@ def live_busy(fixed: Known, shelf: SkillShelf) -> Mapping[str, Busy]:
     return LiveCommands(busy, shelf, lambda _name: Busy.NOW)
 
 
-def _skills(shelf: SkillShelf, order: CommandCall) -> CommandResult:
-    word, _, rest = order.argument.partition(" ")
+def _skills(shelf: SkillShelf, call: CommandCall) -> CommandResult:
+    word, _, rest = call.argument.partition(" ")
     name, _, text = rest.strip().partition(" ")
     match word.lower():
         case "" | "list":
-            return _said(order, _listed(shelf))
+            return _said(call, _listed(shelf))
         case "proposals":
-            return _said(order, "\n".join(_waiting(shelf)) or "There are no proposals.")
+            return _said(call, "\n".join(_waiting(shelf)) or "There are no proposals.")
         case "run" if name:
-            return _run(shelf, order, name.removeprefix("/"), text.strip())
+            return _run(shelf, call, name.removeprefix("/"), text.strip())
         case "view" if name:
-            return _said(order, _cut(shelf.text(name)))
+            return _said(call, _cut(shelf.text(name)))
         case "diff" if name:
-            return _diff(shelf, order, name)
+            return _diff(shelf, call, name)
         case "approve" | "reject" | "undo" | "disable" | "enable" if name:
-            return _decided(shelf, order, word.lower(), name)
+            return _decided(shelf, call, word.lower(), name)
         case _:
-            return _said(order, USAGE)
+            return _said(call, USAGE)
 
 
-def _run(shelf: SkillShelf, order: CommandCall, name: str, text: str) -> CommandResult:
+def _run(shelf: SkillShelf, call: CommandCall, name: str, text: str) -> CommandResult:
     """Return the message that uses a skill. Raise Rejected with a sentence for the person. An
     untrusted skill stays untrusted text, even if the owner asks for it."""
     instructions, source = shelf.read(name)
     foreign = (UNTRUSTED,) if source == "installed" else ()
-    shelf.used(name, ref(order.inbound))
+    shelf.used(name, ref(call.inbound))
     asked = f"Use the skill {name}: {text}" if text else f"Use the skill {name}."
     said = replace(
-        order.inbound,
-        id=MessageId(f"{order.inbound.id}/skill"),
+        call.inbound,
+        id=MessageId(f"{call.inbound.id}/skill"),
         text=f"{asked}\n\n<skill name={name!r}>\n{instructions.strip()}\n</skill>",
         before=(),
-        labels=(*order.inbound.labels, *foreign),
+        labels=(*call.inbound.labels, *foreign),
     )
-    return CommandResult(events=(MessageReceived(said, order.session.id),))
+    return CommandResult(events=(MessageReceived(said, call.session.id),))
 
 
 def _listed(shelf: SkillShelf) -> str:
@@ -178,27 +178,27 @@ def _proposal(proposal: SkillProposal) -> str:
     return f"- {proposal.id}: {proposal.action} {proposal.name}{tainted}: {proposal.why}"
 
 
-def _diff(shelf: SkillShelf, order: CommandCall, named: str) -> CommandResult:
+def _diff(shelf: SkillShelf, call: CommandCall, named: str) -> CommandResult:
     try:
         proposal = shelf.proposals.found(named)
     except Rejected:
-        return _said(order, _fenced(shelf.difference(named)))
+        return _said(call, _fenced(shelf.difference(named)))
     advice = [
         f"! {finding.rule} in {finding.file}, line {finding.line}: {finding.text}"
         for finding in shelf.proposals.advice(proposal)
         if finding.grave
     ]
     lines = [_proposal(proposal), *advice, _fenced(shelf.proposals.difference(proposal))]
-    reply = order.reply("\n".join(lines))
+    reply = call.reply("\n".join(lines))
     if proposal.state == "waiting":
         yes, no = f"/skills approve {proposal.id}", f"/skills reject {proposal.id}"
         reply = replace(reply, buttons=(("Approve", yes), ("Reject", no)))
     return CommandResult(replies=(reply,))
 
 
-def _decided(shelf: SkillShelf, order: CommandCall, word: str, name: str) -> CommandResult:
-    if not by_owner(order):
-        return _said(order, OWNER_ONLY)
+def _decided(shelf: SkillShelf, call: CommandCall, word: str, name: str) -> CommandResult:
+    if not by_owner(call):
+        return _said(call, OWNER_ONLY)
     match word:
         case "approve":
             made = shelf.proposals.approve(name)
@@ -208,15 +208,15 @@ def _decided(shelf: SkillShelf, order: CommandCall, word: str, name: str) -> Com
         case "reject":
             text = f"Rejected: {shelf.proposals.reject(name).name}."
         case "undo":
-            text = shelf.undo(name, ref(order.inbound)) + "."
+            text = shelf.undo(name, ref(call.inbound)) + "."
         case _:
             shelf.switch(name, on=word == "enable")
             text = f"{name} is {word}d."
-    return _said(order, text)
+    return _said(call, text)
 
 
-def _said(order: CommandCall, text: str) -> CommandResult:
-    reply: Reply = order.reply(text)
+def _said(call: CommandCall, text: str) -> CommandResult:
+    reply: Reply = call.reply(text)
     return CommandResult(replies=(reply,))
 
 

@@ -47,7 +47,7 @@ def checked_commands(known: Mapping[str, Command]) -> Mapping[str, Command]:
             least=Role.MEMBER,
             busy=Busy.NOW,
             summary="",
-            run=lambda order: _corrected(order, name, known),
+            run=lambda call: _corrected(call, name, known),
         )
 
     return CheckedCommands(known, corrected)
@@ -58,9 +58,9 @@ def checked_busy(known: Mapping[str, Busy]) -> Mapping[str, Busy]:
     return CheckedCommands(known, lambda _name: Busy.NOW)
 
 
-def _corrected(order: CommandCall, name: str, known: Mapping[str, Command]) -> CommandResult:
+def _corrected(call: CommandCall, name: str, known: Mapping[str, Command]) -> CommandResult:
     """Suggest a similar command, only among those that this person may use."""
-    names = [each for each in known if order.role <= known[each].least]
-    at_terminal = order.inbound.address.platform == TERMINAL
+    names = [each for each in known if call.role <= known[each].least]
+    at_terminal = call.inbound.address.platform == TERMINAL
     text = correction(name, names, at_terminal=at_terminal)
-    return CommandResult(replies=(order.reply(f"{text} {NOT_MEANT}"),))
+    return CommandResult(replies=(call.reply(f"{text} {NOT_MEANT}"),))

@@ -42,20 +42,20 @@ def as_svg(sheet: Sheet) -> tuple[bytes, str, str]:
 
 
 async def _usage(
-    order: CommandCall, context: CommandContext, cost: Cost, window: Callable[[Session], int | None]
+    call: CommandCall, context: CommandContext, cost: Cost, window: Callable[[Session], int | None]
 ) -> CommandResult:
     """Show tokens and costs. Only the owner is told about other people's use."""
-    session, library = order.session, context.store.library
-    today = order.at - order.at % DAY_S
+    session, library = call.session, context.store.library
+    today = call.at - call.at % DAY_S
     here = await library.spent(since=0.0, key=session.key, conversation=session.id)
     figures = [spent_figure(here, cost, "This conversation")]
-    if by_owner(order):
+    if by_owner(call):
         day = await library.spent(since=today)
         figures.append(spent_figure(day, cost, "Today, everywhere"))
     lines = [line for figure in figures for line in _told(figure)]
     if session.filled:
         lines.append(_fill(session.filled, window(session)))
-    return CommandResult(replies=(order.reply("\n".join(lines)),))
+    return CommandResult(replies=(call.reply("\n".join(lines)),))
 
 
 def _told(figure: Figure) -> Iterator[str]:
@@ -84,29 +84,27 @@ def _fill(filled: int, window: int | None) -> str:
 
 
 async def _insights(
-    order: CommandCall, context: CommandContext, cost: Cost, painted: Painted
+    call: CommandCall, context: CommandContext, cost: Cost, painted: Painted
 ) -> CommandResult:
-    said = order.argument.strip() or str(DAYS)
+    said = call.argument.strip() or str(DAYS)
     if not (said.isascii() and said.isdigit() and 1 <= int(said) <= DAYS_MAX):
-        return CommandResult(replies=(order.reply(WRONG_DAYS),))
-    since, until = period(int(said), order.at)
+        return CommandResult(replies=(call.reply(WRONG_DAYS),))
+    since, until = period(int(said), call.at)
     spending = await context.store.library.usage(since=since, until=until)
-    found = _of_others_hidden(insights(spending, cost, since=since, until=until), order)
+    found = _of_others_hidden(insights(spending, cost, since=since, until=until), call)
     if not found.total.calls:
-        return CommandResult(replies=(order.reply(NOTHING),))
+        return CommandResult(replies=(call.reply(NOTHING),))
     content, media_type, name = painted(chart(found))
     picture = await context.media.put(content, media_type, name)
-    return CommandResult(
-        replies=(replace(order.reply("\n".join(_lines(found))), media=(picture,)),)
-    )
+    return CommandResult(replies=(replace(call.reply("\n".join(_lines(found))), media=(picture,)),))
 
 
-def _of_others_hidden(found: Insights, order: CommandCall) -> Insights:
+def _of_others_hidden(found: Insights, call: CommandCall) -> Insights:
     """Hide the names of other chats from a chat; the owner sees all of them."""
-    if by_owner(order):
+    if by_owner(call):
         return found
-    own = [figure for figure in found.sessions if figure.name == order.session.key]
-    others = [figure for figure in found.sessions if figure.name != order.session.key]
+    own = [figure for figure in found.sessions if figure.name == call.session.key]
+    others = [figure for figure in found.sessions if figure.name != call.session.key]
     shown = (total(own, "this chat"), total(others, "other chats"))
     return replace(found, sessions=tuple(each for each in shown if each.calls), people=())
 
@@ -150,13 +148,13 @@ def usage_commands(
             least=Role.PAIRED,
             busy=Busy.NOW,
             summary="Show tokens and costs of this conversation and of today",
-            run_async=lambda order, context: _usage(order, context, cost, window),
+            run_async=lambda call, context: _usage(call, context, cost, window),
         ),
         Command(
             name="/insights",
             busy=Busy.NOW,
             summary="Show tokens and costs of the last days, with a chart",
-            run_async=lambda order, context: _insights(order, context, cost, painted),
+            run_async=lambda call, context: _insights(call, context, cost, painted),
             argument="[DAYS]",
         ),
     )

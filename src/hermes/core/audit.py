@@ -95,8 +95,8 @@ def granted_entry(grant: Grant, at: float, by: str, session: Session | None = No
 
 def _of_call(session: Session, kind: str, call: CallId, at: float, **more: object) -> AuditEntry:
     """Who, from where, what, and what had been read by then."""
-    turn, track = session.turn, _track(session, call)
-    arguments = track.call.arguments if track is not None else ""
+    turn, call_state = session.turn, _call_state(session, call)
+    arguments = call_state.call.arguments if call_state is not None else ""
     return entry(
         kind,
         at,
@@ -104,18 +104,18 @@ def _of_call(session: Session, kind: str, call: CallId, at: float, **more: objec
         call=call,
         who=f"{turn.address.platform}:{turn.sender}" if turn is not None else "",
         origin=turn.origin if turn is not None else "",
-        tool=track.call.tool if track is not None else "",
+        tool=call_state.call.tool if call_state is not None else "",
         arguments=arguments[:ARGUMENTS_CHARS_MAX],
         arguments_sha256=hashlib.sha256(arguments.encode()).hexdigest(),
         labels=session.view.labels,
-        approval=track.question if track is not None and track.approved else "",
+        approval=call_state.question if call_state is not None and call_state.approved else "",
         **more,
     )
 
 
-def _track(session: Session, call: CallId) -> CallState | None:
-    tracks: Sequence[CallState] = session.turn.tracks if session.turn is not None else ()
-    return next((track for track in tracks if track.call.id == call), None)
+def _call_state(session: Session, call: CallId) -> CallState | None:
+    call_states: Sequence[CallState] = session.turn.call_states if session.turn is not None else ()
+    return next((call_state for call_state in call_states if call_state.call.id == call), None)
 
 
 def _question(session: Session, call: CallId) -> str:

@@ -156,7 +156,7 @@ def _resumed(session: Session, event: e.TurnResumed) -> Session:
     why = session.mark or Mark(reason="restart_interrupted", at=event.at)
     turn = replace(
         turn,
-        tracks=tuple(map(_unasked, turn.tracks)) if retried else turn.tracks,
+        call_states=tuple(map(_unasked, turn.call_states)) if retried else turn.call_states,
         epoch=event.epoch,
         node=event.node or turn.node,
         runs=turn.runs + 1,
@@ -177,10 +177,12 @@ def _resumed(session: Session, event: e.TurnResumed) -> Session:
     )
 
 
-def _unasked(track: CallState) -> CallState:
+def _unasked(call_state: CallState) -> CallState:
     """What was asked before the session was suspended is asked again."""
-    asked = track.stage is Stage.ASKED
-    return replace(track, stage=Stage.INTENDED, question="", digest="") if asked else track
+    asked = call_state.stage is Stage.ASKED
+    return (
+        replace(call_state, stage=Stage.INTENDED, question="", digest="") if asked else call_state
+    )
 
 
 def _steered(session: Session, event: e.TurnSteered) -> Session:
@@ -194,13 +196,13 @@ def _steered(session: Session, event: e.TurnSteered) -> Session:
 
 def _answered(session: Session, event: e.ModelAnswered) -> Session:
     turn = running_turn(session, event.turn)
-    demand(all(t.stage is Stage.ENDED for t in turn.tracks), "calls are still open")
+    demand(all(t.stage is Stage.ENDED for t in turn.call_states), "calls are still open")
     demand(turn.answer is None, "the turn has its answer")
     ids = tuple(call_id(turn, n) for n in range(1, len(event.calls) + 1))
     demand(ids == tuple(call.id for call in event.calls), "a call's id is not its place")
     turn = replace(
         turn,
-        tracks=tuple(CallState(call=call) for call in event.calls),
+        call_states=tuple(CallState(call=call) for call in event.calls),
         answer=None if event.calls else event.text,
         steps=turn.steps + 1,
         calls=turn.calls + len(event.calls),
@@ -302,5 +304,7 @@ _FOLDS: dict[type, Callable[[Session, Any], Session]] = {
 def _unread(session: Session, turn: Turn, *, reached: bool) -> tuple[CallId, ...]:
     if turn.answer is not None or reached:
         return ()
-    fresh = tuple(track.call.id for track in turn.tracks if track.stage is Stage.ENDED)
+    fresh = tuple(
+        call_state.call.id for call_state in turn.call_states if call_state.stage is Stage.ENDED
+    )
     return fresh or session.unread

@@ -24,9 +24,9 @@ GRANTS_MAX = 50  # for one conversation; the oldest is asked about again
 def question_asked(session: Session, event: e.QuestionAsked) -> Session:
     turn = replace(open_turn(session, event.turn), draft="", unseen=None)
     if turn.answer is not None:  # it is about the answer itself
-        turn = replace(turn, tracks=(CallState(call=Call(id=event.call, tool=REPLY)),))
+        turn = replace(turn, call_states=(CallState(call=Call(id=event.call, tool=REPLY)),))
     elif event.call == loop_call(turn).id:
-        turn = replace(turn, tracks=(CallState(call=loop_call(turn)),))
+        turn = replace(turn, call_states=(CallState(call=loop_call(turn)),))
     turn = moved(
         turn,
         event.call,
@@ -55,7 +55,7 @@ def question_answered(session: Session, event: e.QuestionAnswered) -> Session:
     turn = replace(turn, epoch=event.epoch)
     if event.call == loop_call(turn).id:
         had = counted(session, turn, 0 if event.granted else REFUSED)
-        session, turn = replace(session, answered=had), replace(turn, tracks=())
+        session, turn = replace(session, answered=had), replace(turn, call_states=())
     if event.message:
         taken = taken_messages(session, (event.message,))
         turn = replace(turn, voices=voices_with(turn.voices, taken))

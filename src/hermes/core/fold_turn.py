@@ -33,17 +33,21 @@ def resumed_by(session: Session, turn: Turn, epoch: int) -> Turn:
 
 def with_turn(session: Session, turn: Turn) -> Session:
     """The turn waits as a whole when a call of it waits and none is at work."""
-    at_work = any(track.stage in (Stage.ALLOWED, Stage.STARTED) for track in turn.tracks)
-    parked = not at_work and any(map(waits, turn.tracks))
+    at_work = any(
+        call_state.stage in (Stage.ALLOWED, Stage.STARTED) for call_state in turn.call_states
+    )
+    parked = not at_work and any(map(waits, turn.call_states))
     phase = (Waiting if parked else Running)(turn, session.mark)
     return replace(session, phase=phase)
 
 
 def moved(turn: Turn, call: CallId, from_: tuple[Stage, ...], **change: object) -> Turn:
-    if not any(track.call.id == call and track.stage in from_ for track in turn.tracks):
+    if not any(
+        call_state.call.id == call and call_state.stage in from_ for call_state in turn.call_states
+    ):
         raise Refused(f"call {call} cannot become {change['stage']}")
-    tracks = tuple(replace(t, **change) if t.call.id == call else t for t in turn.tracks)
-    return replace(turn, tracks=tracks)
+    call_states = tuple(replace(t, **change) if t.call.id == call else t for t in turn.call_states)
+    return replace(turn, call_states=call_states)
 
 
 def taken_messages(session: Session, messages: tuple[str, ...]) -> tuple[Inbound, ...]:

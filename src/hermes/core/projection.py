@@ -299,20 +299,22 @@ def usage_rows(before: Session, event: e.Event, after: Session, number: int) -> 
 def call_rows(before: Session, event: e.Event, number: int) -> Iterator[CallRow]:
     if not isinstance(event, e.CallEnded) or before.turn is None:
         return
-    for track in before.turn.tracks:
-        if track.call.id == event.call:
+    for call_state in before.turn.call_states:
+        if call_state.call.id == event.call:
             yield CallRow(
                 event=number,
-                tool=track.call.tool,
+                tool=call_state.call.tool,
                 outcome=event.outcome,
                 at=event.at,
-                seconds=max(event.at - track.started_at, 0.0) if track.started_at else None,
+                seconds=max(event.at - call_state.started_at, 0.0)
+                if call_state.started_at
+                else None,
             )
 
 
 def question_rows(before: Session, event: e.Event) -> Iterator[QuestionRow]:
     if isinstance(event, e.QuestionAsked) and event.id:
-        called = [t.call.tool for t in _tracks(before) if t.call.id == event.call]
+        called = [t.call.tool for t in _call_states(before) if t.call.id == event.call]
         yield QuestionRow(
             id=event.id,
             key=before.key,
@@ -334,23 +336,25 @@ def answer_rows(before: Session, event: e.Event, after: Session) -> Iterator[Ans
             if asked.call.id == event.call and asked.question:
                 yield AnswerRow(id=asked.question, state=state, by=event.by, at=at)
         return
-    waits = {t.question for t in _tracks(after) if t.stage in (Stage.ASKED, Stage.ALLOWED)}
-    for track in _tracks(before):
-        open_ = track.question and track.stage in (Stage.ASKED, Stage.ALLOWED)
-        if open_ and track.question not in waits:
+    waits = {t.question for t in _call_states(after) if t.stage in (Stage.ASKED, Stage.ALLOWED)}
+    for call_state in _call_states(before):
+        open_ = call_state.question and call_state.stage in (Stage.ASKED, Stage.ALLOWED)
+        if open_ and call_state.question not in waits:
             used = isinstance(event, e.CallStarted) or (
-                isinstance(event, e.TurnEnded) and track.stage is Stage.ALLOWED
+                isinstance(event, e.TurnEnded) and call_state.stage is Stage.ALLOWED
             )
-            yield AnswerRow(id=track.question, state="used" if used else "superseded", by="", at=at)
+            yield AnswerRow(
+                id=call_state.question, state="used" if used else "superseded", by="", at=at
+            )
 
 
 def grant_of(event: e.Event) -> Grant | None:
     return event.grant if isinstance(event, e.QuestionAnswered) else None
 
 
-def _tracks(session: Session) -> tuple[CallState, ...]:
+def _call_states(session: Session) -> tuple[CallState, ...]:
     phase = session.phase
-    return phase.turn.tracks if isinstance(phase, Running | Waiting) else ()
+    return phase.turn.call_states if isinstance(phase, Running | Waiting) else ()
 
 
 def summary_of(session: Session, *, taken: int = 0) -> Summary:

@@ -1,4 +1,4 @@
-"""What settings and plugins declared, and the moment at which something is decided."""
+"""What settings and plugins declared, and the context in which something is decided."""
 
 from collections.abc import Callable, Container, Mapping
 from enum import Enum
@@ -80,8 +80,8 @@ class Rules(Struct, frozen=True, kw_only=True):
     effect: Callable[[Call], Effect]
     recovers: Container[str] = frozenset()  # tools that can look for a lost call's outcome
     parallel: Callable[[Call], bool] = lambda _call: False  # may it run beside others?
-    verdict: Judge = lambda _session, _call, _moment: Allow()
-    may_answer: Judge = lambda _session, _reply, _moment: Allow()
+    verdict: Judge = lambda _session, _call, _context: Allow()
+    may_answer: Judge = lambda _session, _reply, _context: Allow()
     limits: TurnLimits = TurnLimits()
     budgets: Budgets = Budgets()
     resume: ResumeRules = ResumeRules()

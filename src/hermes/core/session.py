@@ -6,7 +6,7 @@ only when a model is asked, so a long conversation costs no more to load than a 
 
 from enum import Enum
 
-from msgspec import Struct
+from msgspec import Struct, field
 
 from hermes.core import events as e
 from hermes.core.facts import SessionFacts
@@ -81,7 +81,7 @@ class Turn(Struct, frozen=True, kw_only=True, omit_defaults=True):
     started_at: float
     first: int = 0  # position of the event that began it
     runs: int = 1
-    tracks: tuple[CallState, ...] = ()
+    call_states: tuple[CallState, ...] = field(default=(), name="tracks")  # as snapshots call it
     answer: str | None = None
     steps: int = 0
     calls: int = 0
@@ -171,14 +171,18 @@ class Session(Struct, frozen=True, kw_only=True, omit_defaults=True):
     @property
     def questions(self) -> tuple[CallState, ...]:
         """Return the calls about which a person is asked now, the oldest first."""
-        tracks = self.phase.turn.tracks if isinstance(self.phase, Running | Waiting) else ()
-        return tuple(track for track in tracks if track.stage is Stage.ASKED)
+        call_states = (
+            self.phase.turn.call_states if isinstance(self.phase, Running | Waiting) else ()
+        )
+        return tuple(call_state for call_state in call_states if call_state.stage is Stage.ASKED)
 
     @property
     def due_at(self) -> float:
         """Return when a question or a deferred call runs out of time; 0 when none does."""
-        tracks = self.phase.turn.tracks if isinstance(self.phase, Running | Waiting) else ()
-        return min((t.expires_at for t in tracks if waits(t) and t.expires_at), default=0.0)
+        call_states = (
+            self.phase.turn.call_states if isinstance(self.phase, Running | Waiting) else ()
+        )
+        return min((t.expires_at for t in call_states if waits(t) and t.expires_at), default=0.0)
 
     @property
     def phase_name(self) -> str:
@@ -188,9 +192,9 @@ class Session(Struct, frozen=True, kw_only=True, omit_defaults=True):
         return type(self.phase).__name__.lower()
 
 
-def waits(track: CallState) -> bool:
+def waits(call_state: CallState) -> bool:
     """Return True if only something from outside can end this call."""
-    return track.stage in (Stage.ASKED, Stage.DEFERRED)
+    return call_state.stage in (Stage.ASKED, Stage.DEFERRED)
 
 
 def ref(inbound: Inbound) -> str:

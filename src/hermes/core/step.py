@@ -64,64 +64,64 @@ PARALLEL_MAX = 8
 KEPT = "My answer holds something private, and my owner has not allowed me to share it here."
 
 
-def next_step(session: Session, rules: Rules, moment: DecisionContext) -> Step:
-    first = _sent_away(session, rules, moment) or _command(session, rules) or _passed_on(session)
+def next_step(session: Session, rules: Rules, context: DecisionContext) -> Step:
+    first = _sent_away(session, rules, context) or _command(session, rules) or _passed_on(session)
     if first is not None:
         return first
     match session.phase:
         case Idle():
             if session.compaction.wanted is not None and session.compaction.wanted.address:
-                return Postpone() if moment.draining else Compact(None, session.viewed_at)
+                return Postpone() if context.draining else Compact(None, session.viewed_at)
             said = _said(session, rules)
-            if said and moment.draining:
-                return _told_to_wait(session, said, rules, moment) or Postpone()
+            if said and context.draining:
+                return _told_to_wait(session, said, rules, context) or Postpone()
             return StartTurn(tuple(ref(inbound) for inbound in said)) if said else Rest()
         case Suspended(why=why):
             said = _said(session, rules)
-            if said and moment.draining:
-                return _told_to_wait(session, said, rules, moment) or Postpone()
+            if said and context.draining:
+                return _told_to_wait(session, said, rules, context) or Postpone()
             return Reopen(why) if said else Rest()
         case Waiting(turn=turn):
-            settled = _settled(session, turn, rules, moment)
-            busy = None if session.questions else _while_busy(session, turn, rules, moment)
-            return settled or busy or _next_in_turn(session, turn, rules, moment)
+            settled = _settled(session, turn, rules, context)
+            busy = None if session.questions else _while_busy(session, turn, rules, context)
+            return settled or busy or _next_in_turn(session, turn, rules, context)
         case Running(turn=turn):
-            if turn.epoch != moment.epoch:
-                return _next_of_interrupted(session, turn, rules, moment)
-            settled = _settled(session, turn, rules, moment)
-            busy = _while_busy(session, turn, rules, moment)
-            return settled or busy or _next_in_turn(session, turn, rules, moment)
+            if turn.epoch != context.epoch:
+                return _next_of_interrupted(session, turn, rules, context)
+            settled = _settled(session, turn, rules, context)
+            busy = _while_busy(session, turn, rules, context)
+            return settled or busy or _next_in_turn(session, turn, rules, context)
         case _:
             assert_never(session.phase)
 
 
-def _sent_away(session: Session, rules: Rules, moment: DecisionContext) -> Drop | Expel | None:
+def _sent_away(session: Session, rules: Rules, context: DecisionContext) -> Drop | Expel | None:
     """What a person began who is not welcome any more is not read, and not gone on with."""
     for inbound in session.waiting:
-        stranger = inbound.settles is None and _role(inbound, rules, moment) is Role.STRANGER
+        stranger = inbound.settles is None and _role(inbound, rules, context) is Role.STRANGER
         refused = inbound.automatic and answers(session, inbound.sender.id) == REFUSED
         if stranger or refused:
             return Drop(inbound)
     turn = session.turn if isinstance(session.phase, Running | Waiting) else None
-    if turn is not None and rules.role(speaker(session, turn), moment.register) is Role.STRANGER:
+    if turn is not None and rules.role(speaker(session, turn), context.register) is Role.STRANGER:
         return Expel(turn.id)
     return None
 
 
-def _role(inbound: Inbound, rules: Rules, moment: DecisionContext) -> Role:
-    return rules.role(sender_of(inbound), moment.register)
+def _role(inbound: Inbound, rules: Rules, context: DecisionContext) -> Role:
+    return rules.role(sender_of(inbound), context.register)
 
 
-def _least(session: Session, turn: Turn, rules: Rules, moment: DecisionContext) -> Role:
+def _least(session: Session, turn: Turn, rules: Rules, context: DecisionContext) -> Role:
     """Return the role of the weakest person whose words are in the turn (C64)."""
-    return max(rules.role(sender, moment.register) for sender in speakers(session, turn))
+    return max(rules.role(sender, context.register) for sender in speakers(session, turn))
 
 
 def _passed_on(session: Session) -> Relay | Drop | None:
     """What is passed on waits for nothing; the turn of this chat, if any, is not touched. A result
     of a call that is over is for no one."""
     turn = session.turn
-    open_ = {t.call.id for t in turn.tracks if t.stage is not Stage.ENDED} if turn else ()
+    open_ = {t.call.id for t in turn.call_states if t.stage is not Stage.ENDED} if turn else ()
     for inbound in session.waiting:
         if inbound.origin == "relay":
             return Relay(inbound)
@@ -131,34 +131,34 @@ def _passed_on(session: Session) -> Relay | Drop | None:
 
 
 def _settled(
-    session: Session, turn: Turn, rules: Rules, moment: DecisionContext
+    session: Session, turn: Turn, rules: Rules, context: DecisionContext
 ) -> LetExpire | TakeAnswer | TakeResult | None:
     """What ends a call that waits: its result, a person's words where these are the result, or
     that its time is over. A result that is faster than its call's deferral waits for that."""
-    for track in filter(waits, turn.tracks):
+    for call_state in filter(waits, turn.call_states):
         for inbound in session.waiting:
-            if track.stage is Stage.DEFERRED and _is_result_of(inbound, track):
-                return TakeResult(turn.id, track.call.id, inbound)
-            if track.wants_text and _is_answer(session, turn, inbound, rules, moment):
-                return TakeAnswer(turn.id, track.call.id, inbound)
-        if 0 < track.expires_at <= moment.at:
-            return LetExpire(turn.id, track.call.id)
+            if call_state.stage is Stage.DEFERRED and _is_result_of(inbound, call_state):
+                return TakeResult(turn.id, call_state.call.id, inbound)
+            if call_state.wants_text and _is_answer(session, turn, inbound, rules, context):
+                return TakeAnswer(turn.id, call_state.call.id, inbound)
+        if 0 < call_state.expires_at <= context.at:
+            return LetExpire(turn.id, call_state.call.id)
     return None
 
 
-def _is_result_of(inbound: Inbound, track: CallState) -> bool:
-    return inbound.settles is not None and inbound.settles.call == track.call.id
+def _is_result_of(inbound: Inbound, call_state: CallState) -> bool:
+    return inbound.settles is not None and inbound.settles.call == call_state.call.id
 
 
 def _is_answer(
-    session: Session, turn: Turn, inbound: Inbound, rules: Rules, moment: DecisionContext
+    session: Session, turn: Turn, inbound: Inbound, rules: Rules, context: DecisionContext
 ) -> bool:
     """Return True if a person says this where the turn speaks, with at least the turn's rights."""
     spoken = inbound.origin == "person" and not inbound.automatic
     if not spoken or command_name(inbound) in rules.commands:
         return False
-    least = _least(session, turn, rules, moment)
-    return inbound.address == turn.address and _role(inbound, rules, moment) <= least
+    least = _least(session, turn, rules, context)
+    return inbound.address == turn.address and _role(inbound, rules, context) <= least
 
 
 def _command(session: Session, rules: Rules) -> RunCommand | None:
@@ -180,8 +180,8 @@ def _command(session: Session, rules: Rules) -> RunCommand | None:
 
 def _calls_are_open(session: Session) -> bool:
     """What is said now is read with their results."""
-    tracks = session.turn.tracks if session.turn is not None else ()
-    return any(track.stage is not Stage.ENDED for track in tracks)
+    call_states = session.turn.call_states if session.turn is not None else ()
+    return any(call_state.stage is not Stage.ENDED for call_state in call_states)
 
 
 def command_name(inbound: Inbound) -> str:
@@ -202,29 +202,31 @@ def _said(session: Session, rules: Rules) -> tuple[Inbound, ...]:
     return tuple(said)
 
 
-def _while_busy(session: Session, turn: Turn, rules: Rules, moment: DecisionContext) -> Step | None:
+def _while_busy(
+    session: Session, turn: Turn, rules: Rules, context: DecisionContext
+) -> Step | None:
     said = _said(session, rules)
-    least = _least(session, turn, rules, moment)
-    pressing = [i for i in said if not i.waits and _role(i, rules, moment) <= least]
+    least = _least(session, turn, rules, context)
+    pressing = [i for i in said if not i.waits and _role(i, rules, context) <= least]
     if pressing and rules.busy == "interrupt":
         return Interrupt(turn.id)
     if pressing and rules.busy == "steer":
         return Steer(turn.id, pressing[0]) if _calls_are_open(session) else None
-    return _told_to_wait(session, said, rules, moment)
+    return _told_to_wait(session, said, rules, context)
 
 
 def _told_to_wait(
-    session: Session, said: tuple[Inbound, ...], rules: Rules, moment: DecisionContext
+    session: Session, said: tuple[Inbound, ...], rules: Rules, context: DecisionContext
 ) -> TellQueued | None:
     """Once for a burst; a turn that answers at once makes no words about it."""
     spoken = [inbound for inbound in said if inbound.origin == "person"]
     if not spoken or session.told or spoken[0].address.platform not in rules.tells:
         return None
-    return TellQueued(spoken[0], moment.draining)
+    return TellQueued(spoken[0], context.draining)
 
 
 def _next_of_interrupted(
-    session: Session, turn: Turn, rules: Rules, moment: DecisionContext
+    session: Session, turn: Turn, rules: Rules, context: DecisionContext
 ) -> Step:
     """The run that we see began under another ownership: its process is gone (C10)."""
     mark = session.mark
@@ -236,33 +238,33 @@ def _next_of_interrupted(
     said = tuple(ref(inbound) for inbound in _said(session, rules))
     new = any(message not in mark.queued for message in said)
     limit = rules.resume.freshness_s
-    fresh = limit == 0 or abs(moment.at - mark.at) <= limit
-    if not new and not moment.asked:
+    fresh = limit == 0 or abs(context.at - mark.at) <= limit
+    if not new and not context.asked:
         if not (rules.resume.auto and fresh):
             return Rest()
-        if not moment.resumes:
+        if not context.resumes:
             return Postpone(give_up=True)
-    if moment.draining or turn.address.platform in moment.absent:
+    if context.draining or turn.address.platform in context.absent:
         return Postpone()
     return ResumeTurn(turn.id, said if new else ())  # what came later overtakes nothing (C60)
 
 
-def _next_in_turn(session: Session, turn: Turn, rules: Rules, moment: DecisionContext) -> Step:
+def _next_in_turn(session: Session, turn: Turn, rules: Rules, context: DecisionContext) -> Step:
     if turn.answer is not None:
-        return _next_of_answer(session, turn, rules, moment)
+        return _next_of_answer(session, turn, rules, context)
     if turn.automatic and not turn.steps and (asked := _loop(session, turn)) is not None:
         return asked
-    if any(track.stage is not Stage.ENDED for track in turn.tracks):
-        return _next_for_calls(session, turn, rules, moment)
+    if any(call_state.stage is not Stage.ENDED for call_state in turn.call_states):
+        return _next_for_calls(session, turn, rules, context)
     if turn.options.calls and not turn.steps:
         return GiveCalls(turn.id, turn.options.calls)
     why = spent(turn, rules.limits)
-    why = why or over_budget(turn, session.used, moment.ledger, rules.budgets)
+    why = why or over_budget(turn, session.used, context.ledger, rules.budgets)
     if why:
         return Finish(turn.id, why)
     if not session.facts.prompt:
         return Prepare(turn.id)
-    if _is_too_long(session, rules, moment):
+    if _is_too_long(session, rules, context):
         return Compact(turn.id, session.viewed_at)
     return AskModel(turn.id, turn.steps)
 
@@ -274,20 +276,20 @@ def _loop(session: Session, turn: Turn) -> Step | None:
         return Interrupt(turn.id)
     if had < ANSWERS_MAX:
         return None
-    return Rest() if turn.tracks else AskPerson(turn.id, loop_call(turn), WHY)
+    return Rest() if turn.call_states else AskPerson(turn.id, loop_call(turn), WHY)
 
 
-def _next_of_answer(session: Session, turn: Turn, rules: Rules, moment: DecisionContext) -> Step:
+def _next_of_answer(session: Session, turn: Turn, rules: Rules, context: DecisionContext) -> Step:
     """It is sent, unless others would read there what was read in private: then it is asked about
     like a call, once."""
     answer = turn.answer or ""
-    for asked in turn.tracks:
+    for asked in turn.call_states:
         if asked.call.tool == REPLY and asked.stage is Stage.ASKED:
             return Rest()
         if asked.call.tool == REPLY and asked.stage is not Stage.INTENDED:
             return Finish(turn.id, answer if asked.approved else KEPT)
     call = Call(id=call_id(turn, 1), tool=REPLY, arguments=encode({"text": answer}).decode())
-    match rules.may_answer(session, call, moment):
+    match rules.may_answer(session, call, context):
         case Ask(why=why):
             return AskPerson(turn.id, call, why)
         case Deny():
@@ -296,33 +298,33 @@ def _next_of_answer(session: Session, turn: Turn, rules: Rules, moment: Decision
             return Finish(turn.id, answer)
 
 
-def _is_too_long(session: Session, rules: Rules, moment: DecisionContext) -> bool:
+def _is_too_long(session: Session, rules: Rules, context: DecisionContext) -> bool:
     if session.compaction.wanted is not None:
         return True
     window = rules.window(session)
     full = window > 0 and session.filled >= rules.full_at * window
-    return full and moment.at >= session.compaction.not_before
+    return full and context.at >= session.compaction.not_before
 
 
-def _next_for_calls(session: Session, turn: Turn, rules: Rules, moment: DecisionContext) -> Step:
+def _next_for_calls(session: Session, turn: Turn, rules: Rules, context: DecisionContext) -> Step:
     """In the model's order. Calls that may run side by side do, whether they are at work or wait
     for something outside; nothing overtakes one that may not."""
-    open_ = [track for track in turn.tracks if track.stage is not Stage.ENDED]
-    flying = [t for t in open_ if t.stage is Stage.STARTED and t.epoch == moment.epoch]
+    open_ = [call_state for call_state in turn.call_states if call_state.stage is not Stage.ENDED]
+    flying = [t for t in open_ if t.stage is Stage.STARTED and t.epoch == context.epoch]
     together: list[Call] = []
     before = 0  # calls that are at work or wait
-    for track in open_:
-        beside = rules.parallel(track.call)
-        if track in flying or waits(track):
+    for call_state in open_:
+        parallel = rules.parallel(call_state.call)
+        if call_state in flying or waits(call_state):
             before += 1
-            if not beside:
+            if not parallel:
                 break
             continue
-        step = _next_for_call(session, turn, track, rules, moment)
-        if not (beside and isinstance(step, RunCalls)):
-            free = not before or (beside and not flying)
+        step = _next_for_call(session, turn, call_state, rules, context)
+        if not (parallel and isinstance(step, RunCalls)):
+            free = not before or (parallel and not flying)
             return step if free and not together else _begun(turn, together, flying)
-        together.append(track.call)
+        together.append(call_state.call)
         if len(together) + len(flying) >= PARALLEL_MAX:
             break
     return _begun(turn, together, flying)
@@ -335,17 +337,17 @@ def _begun(turn: Turn, calls: list[Call], flying: list[CallState]) -> Step:
 
 
 def _next_for_call(
-    session: Session, turn: Turn, track: CallState, rules: Rules, moment: DecisionContext
+    session: Session, turn: Turn, call_state: CallState, rules: Rules, context: DecisionContext
 ) -> Step:
-    call = track.call
-    if track.stage is Stage.STARTED and track.effect is Effect.EFFECT:
+    call = call_state.call
+    if call_state.stage is Stage.STARTED and call_state.effect is Effect.EFFECT:
         seeks = call.tool in rules.recovers
         return RecoverCall(turn.id, call) if seeks else SettleCall(turn.id, call)
     if call.fault:
         return RefuseCall(turn.id, call, call.fault, denied=False)
-    if track.stage in (Stage.ALLOWED, Stage.STARTED):
+    if call_state.stage in (Stage.ALLOWED, Stage.STARTED):
         return RunCalls(turn.id, (call,))
-    match rules.verdict(session, call, moment):
+    match rules.verdict(session, call, context):
         case Allow() | AllowSandboxed():
             return RunCalls(turn.id, (call,))
         case Ask(why=why):

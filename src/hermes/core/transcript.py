@@ -77,8 +77,10 @@ def rows(session: Session, event: e.Event) -> tuple[Line, ...]:
         case e.ModelAnswered():
             return (_assistant(session, event),)
         case e.CallEnded(turn=turn, call=call, outcome=outcome, text=text, at=at, labels=labels):
-            tracks = session.turn.tracks if session.turn is not None else ()
-            if any(track.approved and track.call.id == call for track in tracks):
+            call_states = session.turn.call_states if session.turn is not None else ()
+            if any(
+                call_state.approved and call_state.call.id == call for call_state in call_states
+            ):
                 labels = (*labels, APPROVED)
             return (
                 Line(

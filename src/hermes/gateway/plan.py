@@ -53,7 +53,7 @@ class AsyncCommand(Struct, frozen=True, kw_only=True):
     """A command that has to look something up, at the session as it is then."""
 
     command: Command
-    order: CommandCall
+    call: CommandCall
 
 
 Why = Literal["interrupted", "revoked"]
@@ -103,8 +103,8 @@ class Planner(Struct, frozen=True, kw_only=True):
                 continue
             events.append(event)
         while len(events) < EVENTS_MAX:
-            moment = self.process.moment(epoch, asked=asked)
-            step = next_step(session, self.rules, moment)
+            context = self.process.make_context(epoch, asked=asked)
+            step = next_step(session, self.rules, context)
             if isinstance(step, s.Rest | s.Postpone | s.Wait | Question):
                 return Plan(events=tuple(events), launches=tuple(launches), then=step)
             if isinstance(step, s.RunCommand) and not self._may(step):
@@ -113,8 +113,8 @@ class Planner(Struct, frozen=True, kw_only=True):
                 continue
             if isinstance(step, s.RunCommand) and self.commands[step.name].run is None:
                 if ref(step.inbound) not in errands:
-                    order = self._order(session, step, epoch=epoch, reached=reached)
-                    launches.append(AsyncCommand(command=self.commands[step.name], order=order))
+                    call = self._command_call(session, step, epoch=epoch, reached=reached)
+                    launches.append(AsyncCommand(command=self.commands[step.name], call=call))
                 return Plan(events=tuple(events), launches=tuple(launches), then=s.Wait())
             for event in self._recorded(session, step, epoch=epoch, reached=reached):
                 session = fold(session, event)
@@ -196,12 +196,12 @@ class Planner(Struct, frozen=True, kw_only=True):
     def _obeyed(
         self, session: Session, step: s.RunCommand, *, epoch: int, reached: bool
     ) -> tuple[e.Event, ...]:
-        order = self._order(session, step, epoch=epoch, reached=reached)
+        call = self._command_call(session, step, epoch=epoch, reached=reached)
         run = self.commands[step.name].run
         assert run is not None, "a command that looks something up is an errand"
-        return obeyed(order, run(order))
+        return record_result(call, run(call))
 
-    def _order(
+    def _command_call(
         self, session: Session, step: s.RunCommand, *, epoch: int, reached: bool
     ) -> CommandCall:
         said = speakers(session, session.turn) if session.turn is not None else ()
@@ -230,9 +230,9 @@ class Planner(Struct, frozen=True, kw_only=True):
         return e.SessionReset(opens, why, at, replies=(notice,))
 
 
-def obeyed(order: CommandCall, result: CommandResult) -> tuple[e.Event, ...]:
+def record_result(call: CommandCall, result: CommandResult) -> tuple[e.Event, ...]:
     """What a command made true, and that it was run."""
-    done = e.CommandRun(ref(order.inbound), order.at, result.replies)
+    done = e.CommandRun(ref(call.inbound), call.at, result.replies)
     return (*result.events, done)
 
 

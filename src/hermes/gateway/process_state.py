@@ -69,7 +69,8 @@ class ProcessState(Struct):
         since, _ = self.failing.get(platform, (self.clock(), ""))
         self.failing[platform] = since, problem
 
-    def moment(self, epoch: int, *, asked: bool = False) -> DecisionContext:
+    def make_context(self, epoch: int, *, asked: bool = False) -> DecisionContext:
+        """Return what a decision may read: time, ownership, process state, people and grants."""
         return DecisionContext(
             at=self.clock(),
             epoch=epoch,

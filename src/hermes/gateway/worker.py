@@ -25,7 +25,7 @@ from hermes.core.session import Session, Stage, Turn, ref
 from hermes.core.signals import Emit, Glimpse, Recorded, Signal, Watch
 from hermes.core.steps import AskPerson, Compact, Postpone, Prepare, Rest, Wait
 from hermes.core.store import Claim, Fence, Journal
-from hermes.gateway.plan import AsyncCommand, Launch, More, Plan, Planner, Question, obeyed
+from hermes.gateway.plan import AsyncCommand, Launch, More, Plan, Planner, Question, record_result
 from hermes.gateway.session_cache import ActiveSession, InFlight
 from hermes.gateway.supervise import outcome
 from hermes.gateway.trust_cache import TrustCache
@@ -236,10 +236,10 @@ class Worker(Struct, frozen=True, kw_only=True):
         self, active: ActiveSession, turn: Turn, host: CommandContext
     ) -> None:
         """The turn is over, but a command that a process before us began for it may still run."""
-        for track in turn.tracks:
-            lost = track.stage is Stage.STARTED and track.epoch != active.epoch
-            if lost or track.stage is Stage.DEFERRED:
-                await self.agent.stop(self._context(active, turn.id, track.call, host))
+        for call_state in turn.call_states:
+            lost = call_state.stage is Stage.STARTED and call_state.epoch != active.epoch
+            if lost or call_state.stage is Stage.DEFERRED:
+                await self.agent.stop(self._context(active, turn.id, call_state.call, host))
 
     def _context(
         self, active: ActiveSession, turn: TurnId, call: Call, host: CommandContext
@@ -268,20 +268,20 @@ class Worker(Struct, frozen=True, kw_only=True):
         self, active: ActiveSession, command: AsyncCommand, host: CommandContext
     ) -> None:
         """Look up what a command needs. What goes wrong there is said to whoever gave it."""
-        order, run_async = command.order, command.command.run_async
+        call, run_async = command.call, command.command.run_async
         assert run_async is not None, "a command has a way to be run"
 
         async def run() -> tuple[Event, ...]:
             try:
-                return obeyed(order, await run_async(order, host))
+                return record_result(call, await run_async(call, host))
             except HermesError as error:
-                return obeyed(order, CommandResult(replies=(order.reply(str(error)),)))
+                return record_result(call, CommandResult(replies=(call.reply(str(error)),)))
 
         def broken(error: Exception) -> tuple[Event, ...]:
             text = f"{command.command.name} failed: {type(error).__name__}: {error}"
-            return obeyed(order, CommandResult(replies=(order.reply(text),)))
+            return record_result(call, CommandResult(replies=(call.reply(text),)))
 
-        self._fly(active, ref(order.inbound), None, outcome(run, broken))
+        self._fly(active, ref(call.inbound), None, outcome(run, broken))
 
     def _fly(
         self,
@@ -332,8 +332,8 @@ async def _patiently(write: Callable[[], Awaitable[T]]) -> T:
 
 def _approved(session: Session, call: Call) -> str:
     """The digest of what a person said yes to, when one was asked about this call."""
-    tracks = session.turn.tracks if session.turn is not None else ()
-    return next((t.digest for t in tracks if t.call.id == call.id and t.approved), "")
+    call_states = session.turn.call_states if session.turn is not None else ()
+    return next((t.digest for t in call_states if t.call.id == call.id and t.approved), "")
 
 
 def _is_over(compact: Compact, active: ActiveSession) -> bool:

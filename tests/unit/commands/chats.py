@@ -40,7 +40,7 @@ from hermes.core.projection import commit_of, replies_of
 from hermes.core.rules import Allow, Ask, BusyMode, DecisionContext, Rules, Verdict
 from hermes.core.session import Session, Turn, call_id
 from hermes.core.store import Accepted, Counts, Fence, MediaStore, Store
-from hermes.gateway.plan import AsyncCommand, Plan, Planner, obeyed
+from hermes.gateway.plan import AsyncCommand, Plan, Planner, record_result
 from hermes.gateway.process_state import ProcessState
 from hermes.testing.hosts import FakeContext
 from tests.unit.core.life import asked
@@ -71,7 +71,7 @@ def choose(name: str) -> str:
     return name.lower()
 
 
-def asks_before_paying(_session: Session, call: Call, _moment: DecisionContext) -> Verdict:
+def asks_before_paying(_session: Session, call: Call, _context: DecisionContext) -> Verdict:
     return Ask("Sure?") if call.tool == "pay" else Allow()
 
 
@@ -238,9 +238,11 @@ class Chat:
         look = errand.command.run_async
         assert look is not None
         try:
-            return obeyed(errand.order, await look(errand.order, self.town.context))
+            return record_result(errand.call, await look(errand.call, self.town.context))
         except HermesError as error:
-            return obeyed(errand.order, CommandResult(replies=(errand.order.reply(str(error)),)))
+            return record_result(
+                errand.call, CommandResult(replies=(errand.call.reply(str(error)),))
+            )
 
     async def refresh(self) -> None:
         """Own the lane, and see what others have written to it."""
@@ -275,7 +277,7 @@ class Chat:
 
     async def result(self, text: str = "done") -> Plan:
         """The first open call of the latest answer ends well."""
-        call = next(t.call for t in self.turn.tracks if t.stage.value == "started")
+        call = next(t.call for t in self.turn.call_states if t.stage.value == "started")
         return await self.go(e.CallEnded(self.turn.id, call.id, Outcome.OK, text, self.town.now))
 
     async def exchange(self, text: str, answer: str = "fine", *tools: str, by: str = "ann") -> None:

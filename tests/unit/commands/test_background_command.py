@@ -56,7 +56,7 @@ async def test_a_second_run_after_a_crash_is_no_second_request(town: Town) -> No
     [errand] = plan.launches
     assert isinstance(errand, AsyncCommand)
     assert errand.command.run_async is not None
-    again = await errand.command.run_async(errand.order, town.context)
+    again = await errand.command.run_async(errand.call, town.context)
     assert [reply.text for reply in again.replies] == [WORKING]
     [lane] = await lanes(town)
     assert len((await town.chat(lane)).events) == 1

@@ -35,7 +35,7 @@ class Chat:
             text=f"/memory {argument}",
             at=1_060.0,
         )
-        order = CommandCall(
+        call = CommandCall(
             session=Session(key=SessionKey(key)),
             inbound=inbound,
             argument=argument,
@@ -46,7 +46,7 @@ class Chat:
         )
         look = memory_command(self.memories).run_async
         assert look is not None
-        (reply,) = (await look(order, NO_DESK)).replies
+        (reply,) = (await look(call, NO_DESK)).replies
         return reply.text
 
 

@@ -133,7 +133,7 @@ async def test_killed_before_its_commit_it_is_one_message_with_the_same_id(
     [errand] = plan.launches
     assert isinstance(errand, AsyncCommand)
     assert errand.command.run_async is not None
-    again = await errand.command.run_async(errand.order, skilled.context)
+    again = await errand.command.run_async(errand.call, skilled.context)
     [received] = again.events
     assert isinstance(received, e.MessageReceived)
     assert (received.inbound.id, received.inbound.text) == (second.id, second.text)

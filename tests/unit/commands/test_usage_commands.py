@@ -49,7 +49,7 @@ async def told(
         text=text,
         at=chat.town.now,
     )
-    order = CommandCall(
+    call = CommandCall(
         session=chat.session,
         inbound=inbound,
         argument=argument,
@@ -68,7 +68,7 @@ async def told(
         consider=context.consider,
         clock=context.clock,
     )
-    return await look(order, with_shelf)
+    return await look(call, with_shelf)
 
 
 async def test_usage_tells_nobody_but_the_owner_alone_what_others_have_taken(

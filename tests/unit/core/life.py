@@ -19,7 +19,7 @@ from hermes.core.messages import Call, Effect, Line, Outcome, Reply
 from hermes.core.projection import commit_of
 from hermes.core.rules import Allow, BusyMode, Judge, ResumeRules, Rules
 from hermes.core.session import Session, Turn, call_id
-from hermes.gateway.plan import AsyncCommand, Plan, Planner, obeyed
+from hermes.gateway.plan import AsyncCommand, Plan, Planner, record_result
 from hermes.gateway.process_state import ProcessState
 from tests.unit.core.strategies import KEY, inbound
 from tests.unit.core.strict import request_lines
@@ -98,8 +98,8 @@ class Life:
         errands = [launch for launch in plan.launches if isinstance(launch, AsyncCommand)]
         for errand in errands:
             assert errand.command.run_async is not None
-            found = asyncio.run(_looked(errand.command.run_async(errand.order, NOBODY)))
-            plan = self.go(*obeyed(errand.order, found))
+            found = asyncio.run(_looked(errand.command.run_async(errand.call, NOBODY)))
+            plan = self.go(*record_result(errand.call, found))
         if isinstance(plan.then, s.AskPerson):
             self.record(asked(self.session, plan.then, self.now))
             then = self.planner.plan(self.session, (), epoch=self.epoch, reached=False).then
@@ -116,7 +116,7 @@ class Life:
 
     def ended(self, n: int, text: str = "done") -> Plan:
         """The n-th call of the latest answer ends well."""
-        call = self.turn.tracks[n].call.id
+        call = self.turn.call_states[n].call.id
         return self.go(e.CallEnded(self.turn.id, call, Outcome.OK, text, self.now))
 
     def crash(self, *, down_s: float = 1.0) -> Plan:

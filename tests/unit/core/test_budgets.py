@@ -79,7 +79,7 @@ def test_a_turn_ends_with_the_reason_when_the_budget_is_used_up_in_its_middle() 
     life.record(
         e.CallEnded(
             life.turn.id,
-            life.turn.tracks[0].call.id,
+            life.turn.call_states[0].call.id,
             Outcome.OK,
             "x",
             life.now,

@@ -27,7 +27,7 @@ def begun(*tools: str, **more: object) -> Life:
 
 
 def defer(life: Life, n: int, until: float = 0.0) -> Plan:
-    call = life.turn.tracks[n].call.id
+    call = life.turn.call_states[n].call.id
     return life.go(e.CallDeferred(life.turn.id, call, life.now, until, "a child"))
 
 
@@ -37,7 +37,7 @@ def receive(life: Life, message: Inbound) -> Plan:
 
 
 def result(life: Life, n: int, text: str = "found", outcome: Outcome = Outcome.OK) -> Inbound:
-    call = life.turn.tracks[n].call.id
+    call = life.turn.call_states[n].call.id
     return result_message(life.session.key, call, text, life.now, outcome=outcome)
 
 
@@ -84,7 +84,7 @@ def test_c72_a_process_that_dies_beside_a_waiting_call_loses_only_its_own() -> N
     defer(life, 0)
     assert isinstance(life.session.phase, Running), "the second call is at work"
     plan = life.crash()
-    assert [launch.call.id for launch in plan.launches] == [life.turn.tracks[1].call.id]
+    assert [launch.call.id for launch in plan.launches] == [life.turn.call_states[1].call.id]
     life.ended(1)
     assert isinstance(receive(life, result(life, 0)).then, s.AskModel)
 
@@ -127,7 +127,7 @@ def test_c72_without_a_result_in_time_the_call_has_failed() -> None:
 def test_c72_a_call_that_may_not_run_beside_others_waits_for_those_before_it() -> None:
     life = begun("look", "pay")
     assert isinstance(defer(life, 0).then, s.Rest)
-    assert life.turn.tracks[1].stage.value == "intended"
+    assert life.turn.call_states[1].stage.value == "intended"
     plan = receive(life, result(life, 0))
     assert [launch.call.tool for launch in plan.launches] == ["pay"]
 
@@ -153,8 +153,8 @@ def test_c72_several_questions_are_open_at_once_and_answered_by_their_names() ->
 
 def asking(life: Life, n: int) -> Plan:
     """The call asks a person something whose answer is its result."""
-    turn, call = life.turn, life.turn.tracks[n].call.id
-    step = s.AskPerson(turn.id, life.turn.tracks[n].call, "which?")
+    turn, call = life.turn, life.turn.call_states[n].call.id
+    step = s.AskPerson(turn.id, life.turn.call_states[n].call, "which?")
     reply = asked(life.session, step, life.now).question
     question = e.QuestionAsked(
         turn.id, call, reply, life.now, "q" * 32, expires_at=life.now + 60, wants_text=True
@@ -185,7 +185,7 @@ def test_c72_a_turn_may_begin_with_calls_that_came_with_its_message() -> None:
     told = replace(inbound(1, "report", life.now), options=TurnOptions(calls=given))
     plan = receive(life, told)
     assert [launch.call.arguments for launch in plan.launches] == ['{"n":1}']
-    assert life.turn.tracks[0].call.id != "ignored"
+    assert life.turn.call_states[0].call.id != "ignored"
     assert isinstance(life.ended(0).then, s.AskModel)
     [answered] = [each for each in life.events if isinstance(each, e.ModelAnswered)]
     assert answered.model == GIVEN
@@ -203,7 +203,7 @@ def test_c72_the_model_and_the_tools_of_a_turn_are_part_of_it() -> None:
 
 def test_c72_a_call_is_deferred_only_after_it_was_started() -> None:
     life = begun("look", "pay")
-    pay = life.turn.tracks[1].call.id
+    pay = life.turn.call_states[1].call.id
     with pytest.raises(Refused):
         fold(life.session, e.CallDeferred(life.turn.id, pay, life.now))
 
@@ -211,9 +211,9 @@ def test_c72_a_call_is_deferred_only_after_it_was_started() -> None:
 def test_a_result_names_its_call_for_ever() -> None:
     life = begun("look")
     message = result(life, 0, "x" * 200_000)
-    assert message.settles == CallSettlement(call=life.turn.tracks[0].call.id)
+    assert message.settles == CallSettlement(call=life.turn.call_states[0].call.id)
     assert len(message.text) < 100_000
-    assert message.id == life.turn.tracks[0].call.id
+    assert message.id == life.turn.call_states[0].call.id
 
 
 async def test_c72_a_relayed_message_and_a_notice_end_no_call() -> None:
@@ -225,7 +225,7 @@ async def test_c72_a_relayed_message_and_a_notice_end_no_call() -> None:
 
     channel = CallResults(accept=accept, clock=lambda: 1.0)
     life = begun("look")
-    address = address_of_call(life.session.key, life.turn.tracks[0].call.id)
+    address = address_of_call(life.session.key, life.turn.call_states[0].call.id)
     for name in ("tool#forged/0", f"{life.turn.id}/notice-1"):
         reply = Reply(
             id=ReplyId(name), session=life.session.key, address=address, text="x", kind="notice"

@@ -188,7 +188,7 @@ def test_c21_a_call_that_was_only_intended_runs_with_the_same_arguments() -> Non
     life = Life()
     life.say(1)
     life.answer("", "pay", "tidy")
-    intended = life.turn.tracks[1].call
+    intended = life.turn.call_states[1].call
     life.ended(0)
     life = _before_start(life)
     plan = life.crash()

@@ -69,19 +69,19 @@ def test_any_sequence_of_events_folds_or_is_refused(history: list[e.Event]) -> N
 
 
 @given(many, rules_, moments)
-def test_next_step_is_total(history: list[e.Event], rules: Rules, moment: DecisionContext) -> None:
+def test_next_step_is_total(history: list[e.Event], rules: Rules, context: DecisionContext) -> None:
     session, _, _ = lived(history)
-    assert isinstance(s.next_step(session, rules, moment), s.Step)
+    assert isinstance(s.next_step(session, rules, context), s.Step)
 
 
 @given(many, rules_, moments)
 def test_the_same_question_has_the_same_answer(
-    history: list[e.Event], rules: Rules, moment: DecisionContext
+    history: list[e.Event], rules: Rules, context: DecisionContext
 ) -> None:
     session, _, _ = lived(history)
     again = decode_session(encode(session))
     assert again == session
-    assert s.next_step(again, rules, moment) == s.next_step(session, rules, moment)
+    assert s.next_step(again, rules, context) == s.next_step(session, rules, context)
 
 
 @given(many, st.integers(0, 40))

@@ -28,11 +28,11 @@ def register_at(number: int) -> TrustRegister:
     return TrustRegister(version=number, people=people)
 
 
-def verdict(session: Session, call: object, moment: DecisionContext) -> Verdict:
+def verdict(session: Session, call: object, context: DecisionContext) -> Verdict:
     """By the register and the clock of the moment, and by nothing else."""
-    if moment.register.version % 7 == 0:
+    if context.register.version % 7 == 0:
         return Deny("not now")
-    asks = moment.register.version % 3 == 0 and int(moment.at) % 2 == 0
+    asks = context.register.version % 3 == 0 and int(context.at) % 2 == 0
     return Ask("sure?") if asks else Allow()
 
 
@@ -59,17 +59,17 @@ def test_a_journal_that_is_replayed_with_its_moments_gives_the_same_steps(seed: 
             journal.append(encode(event))
 
     for number in range(STEPS):
-        moment = DecisionContext(at=1_000.0 + number, epoch=1, register=register_at(number // 5))
-        step = next_step(session, rules(), moment)
-        seen.append((len(journal), moment, step))
+        context = DecisionContext(at=1_000.0 + number, epoch=1, register=register_at(number // 5))
+        step = next_step(session, rules(), context)
+        seen.append((len(journal), context, step))
         if isinstance(step, Rest) or dice.random() < 0.2:
             record(e.MessageReceived(player.says(), SessionId("s1")))
         else:
             record(*player.next(session, 1))
     replayed, at = Session(key=KEY), 0
-    for position, moment, step in seen:
+    for position, context, step in seen:
         while at < position:
             replayed = fold(replayed, decode_event(journal[at]))
             at += 1
         kept = decode_session(encode(replayed))
-        assert next_step(kept, rules(), moment) == step, f"HERMES_SEED={seed}, at {position}"
+        assert next_step(kept, rules(), context) == step, f"HERMES_SEED={seed}, at {position}"

@@ -180,7 +180,7 @@ def test_c40_the_session_id_does_not_change_and_labels_are_not_washed_off() -> N
     life = Life()
     life.say(1)
     life.answer("", "look")
-    call = life.turn.tracks[0].call.id
+    call = life.turn.call_states[0].call.id
     ended = e.CallEnded(life.turn.id, call, Outcome.OK, "x", life.now, labels=("untrusted",))
     life.go(ended)
     before = life.session.id
@@ -196,12 +196,14 @@ def test_a_full_window_is_compacted_and_a_failure_waits_longer_each_time() -> No
     rules = replace(life.planner.rules, **window)
 
     def step() -> s.Step:
-        moment = DecisionContext(at=life.now, epoch=life.epoch)
-        return s.next_step(life.session, rules, moment)
+        context = DecisionContext(at=life.now, epoch=life.epoch)
+        return s.next_step(life.session, rules, context)
 
     life.answer("", "look")
     life.go(
-        e.CallEnded(life.turn.id, life.turn.tracks[0].call.id, Outcome.OK, "z" * 4_000, life.now)
+        e.CallEnded(
+            life.turn.id, life.turn.call_states[0].call.id, Outcome.OK, "z" * 4_000, life.now
+        )
     )
     compact = s.Compact(life.turn.id, life.session.viewed_at)
     assert step() == compact
