@@ -1,4 +1,4 @@
-"""Names that stored snapshots use stay what they were, so that an older snapshot keeps its calls."""
+"""Stored snapshots use names that never change, so that an older snapshot keeps its calls."""
 
 import msgspec
 
