@@ -252,10 +252,10 @@ class Agent(Struct, frozen=True, kw_only=True):
         )
 
 
-async def _blobs(shelf: MediaStore, lines: Sequence[Line]) -> Mapping[str, bytes]:
+async def _blobs(store: MediaStore, lines: Sequence[Line]) -> Mapping[str, bytes]:
     """The latest images of the conversation; older ones are named in the text only."""
     wanted = [media for line in lines for media in line.media][-IMAGES_MAX:]
-    found = {media.digest: await shelf.get(media) for media in wanted}
+    found = {media.digest: await store.get(media) for media in wanted}
     return {digest: content for digest, content in found.items() if content is not None}
 
 

@@ -30,6 +30,7 @@ from hermes.egress.rules import EgressRules, openings
 from hermes.lazy import LazyModule
 from hermes.memory.files import FileMemories
 from hermes.memory.tool import memory_tool
+from hermes.ports.memory import Memories
 from hermes.ports.workspace import Workspace
 from hermes.settings import Settings
 from hermes.settings.shape import ToolsSection
@@ -41,7 +42,6 @@ from hermes.skills.tools import skill_tools
 from hermes.tools.defaults import default_tools
 from hermes.tools.files.file_labels import FileLabels
 from hermes.tools.web import web_extract_tool
-from hermes.views.memory import Memories
 
 if TYPE_CHECKING:
     from hermes.memory import mirror as memory_mirror
@@ -57,7 +57,7 @@ class AgentSetup(Struct, frozen=True, kw_only=True):
     workdir: str  # where a session is that has not gone elsewhere
     tools: Toolset
     prompts: Prompts
-    shelf: SkillLibrary
+    skills: SkillLibrary
     commands: Mapping[str, Sequence[Command]]  # by the heading under which /help lists them
 
 
@@ -70,20 +70,20 @@ def set_up_agent(
 ) -> AgentSetup:
     """Nothing is read yet but settings. `switches` tells what has been switched off since. Raises
     Misconfigured."""
-    memories, shelf = memories_of(home, settings), skill_library(home, settings, os.environ)
+    memories, library = memories_of(home, settings), skill_library(home, settings, os.environ)
     remembered = memories.snapshot if settings.memory.enabled else tuple
     prompts = Prompts(
         home=home,
         workspace=workspace,
         settings=settings,
         hints={channel.manifest.name: channel.manifest.hints for channel in platforms.channels},
-        given=lambda owners: (*(remembered() if owners else ()), index_part(shelf.rows())),
+        given=lambda owners: (*(remembered() if owners else ()), index_part(library.rows())),
         clock=time.time,
     )
     built_in = default_tools(
         workspace,
         timeout_s=settings.terminal.timeout_s,
-        vouch=shelf.vouch,
+        vouch=library.vouch,
         labels=FileLabels(home, workspace.files, time.time_ns, profile=workspace.terminal.usual),
     )
     web = web_extract_tool(Fetcher(EgressRules(openings(settings.network.allow))))
@@ -91,7 +91,7 @@ def set_up_agent(
         (
             StaticToolset((*built_in, web)),
             StaticToolset((memory_tool(memories),) if settings.memory.enabled else ()),
-            StaticToolset(skill_tools(shelf, agent_writes=settings.skills.agent_writes)),
+            StaticToolset(skill_tools(library, agent_writes=settings.skills.agent_writes)),
         )
     )
     personality = personality_command(prompts.personalities, prompts.default)
@@ -99,8 +99,8 @@ def set_up_agent(
         workdir=workspace.places.root,
         tools=FilteredToolset(every, _switched_off(settings.tools, switches)),
         prompts=prompts,
-        shelf=shelf,
-        commands={"Agent": (personality, memory_command(memories), skills_command(shelf))},
+        skills=library,
+        commands={"Agent": (personality, memory_command(memories), skills_command(library))},
     )
 
 

@@ -50,6 +50,7 @@ if TYPE_CHECKING:
     from hermes.memory import honcho as honcho_service
     from hermes.memory import mirror as memory_mirror
     from hermes.memory import reviewer
+    from hermes.ports.memory import Memories
     from hermes.ports.terminal import Terminal
     from hermes.ports.workspace import Workspace
     from hermes.secrets import live as live_secrets
@@ -58,7 +59,6 @@ if TYPE_CHECKING:
     from hermes.settings import record as settings_record
     from hermes.stores import media as media_files
     from hermes.terminals.sandbox import proxy as sandbox_proxy
-    from hermes.views.memory import Memories
 else:
     agent_setup = LazyModule("hermes.app.agent_setup")
     costs = LazyModule("hermes.app.costs")
@@ -208,7 +208,7 @@ async def _parts(
                 choose=models.name,
                 try_model=models.try_model,
                 tools=LazyToolset(lambda: equipped().tools),
-                skills=lambda: equipped().shelf,
+                skills=lambda: equipped().skills,
                 channels=(*platforms.channels, reviewer.SilentChannel()),
                 screens=platforms.screens,
                 role=platforms.role,

@@ -57,9 +57,9 @@ from hermes.gateway.spending import SpendingCounter
 from hermes.gateway.trust_cache import TrustCache
 from hermes.gateway.worker import Worker
 from hermes.lazy import Lazy, LazyMapping, LazyModule, LazySequence
+from hermes.ports.skills import Skills
 from hermes.secrets.journal import clean_inbound, cleaned, veiled
 from hermes.secrets.live import Sink
-from hermes.views.skills import SkillShelf
 
 if TYPE_CHECKING:
     from hermes.commands import chat as chat_command_list
@@ -106,7 +106,7 @@ class Parts(Struct, frozen=True, kw_only=True):
     emit: Emit = lambda _signal: None
     compose: Callable[[Session, bool], Awaitable[Prompt]] | None = None  # a conversation's prompt
     commands: Mapping[str, Sequence[Command]] = field(default_factory=dict)  # more, by heading
-    skills: Callable[[], SkillShelf] | None = None
+    skills: Callable[[], Skills] | None = None
     small: Callable[[], Provider] | None = None  # the model for small things; None: the first
     window: Callable[[str], int] = lambda _model: 0  # what a model can read; "": the first
     full_at: float = 0.75
@@ -155,9 +155,9 @@ def _named_commands(parts: Parts) -> tuple[Mapping[str, Command], Mapping[str, B
     if parts.skills is None:
         busy = {name: command.busy for name, command in fixed.items()}
         return unknown_commands.checked_commands(fixed), unknown_commands.checked_busy(busy)
-    shelf = parts.skills()
-    commands = skill_commands.live_commands(fixed, shelf)
-    live = skill_commands.live_busy(fixed, shelf)
+    library = parts.skills()
+    commands = skill_commands.live_commands(fixed, library)
+    live = skill_commands.live_busy(fixed, library)
     return unknown_commands.checked_commands(commands), unknown_commands.checked_busy(live)
 
 

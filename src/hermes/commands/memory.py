@@ -9,7 +9,7 @@ from hermes.core.channel import Command, CommandCall, CommandContext, CommandRes
 from hermes.core.errors import Rejected, StoreFailed
 from hermes.core.rules import Busy
 from hermes.core.session import ref
-from hermes.views.memory import (
+from hermes.ports.memory import (
     By,
     Memories,
     MemoryChange,

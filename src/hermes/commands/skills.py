@@ -21,7 +21,7 @@ from hermes.core.people import Role
 from hermes.core.policy import UNTRUSTED
 from hermes.core.rules import Busy
 from hermes.core.session import ref
-from hermes.views.skills import SkillProposal, SkillShelf
+from hermes.ports.skills import SkillProposal, Skills
 
 DIFF_CHARS_MAX = 6_000
 LINE_CHARS_MAX = 90
@@ -40,9 +40,9 @@ T = TypeVar("T")
 Known = Mapping[str, Command]
 
 
-def skills_command(shelf: SkillShelf) -> Command:
+def skills_command(library: Skills) -> Command:
     async def run_async(call: CommandCall, _context: CommandContext) -> CommandResult:
-        return await asyncio.to_thread(_skills, shelf, call)
+        return await asyncio.to_thread(_skills, library, call)
 
     return Command(
         name="/skills",
@@ -54,9 +54,9 @@ def skills_command(shelf: SkillShelf) -> Command:
     )
 
 
-def skill_command(shelf: SkillShelf, name: str, summary: str = "") -> Command:
+def skill_command(library: Skills, name: str, summary: str = "") -> Command:
     async def run_async(call: CommandCall, _context: CommandContext) -> CommandResult:
-        return await asyncio.to_thread(_run, shelf, call, name, call.argument)
+        return await asyncio.to_thread(_run, library, call, name, call.argument)
 
     return Command(
         name=f"/{name}",
@@ -68,23 +68,23 @@ def skill_command(shelf: SkillShelf, name: str, summary: str = "") -> Command:
     )
 
 
-def declared(shelf: SkillShelf, taken: Known) -> tuple[Command, ...]:
+def declared(library: Skills, taken: Known) -> tuple[Command, ...]:
     """Return a command for each usable skill, for lists. A skill with the name of a command is used
     with /skills run."""
-    rows = [row for row in shelf.rows() if row.state == "on" and f"/{row.name}" not in taken]
-    return tuple(skill_command(shelf, row.name, _summary(row.description)) for row in rows)
+    rows = [row for row in library.rows() if row.state == "on" and f"/{row.name}" not in taken]
+    return tuple(skill_command(library, row.name, _summary(row.description)) for row in rows)
 
 
 class LiveCommands(Mapping[str, T]):
     """Fixed commands, plus one for each current skill: a new skill works at once.
 
-    The shelf is looked at only for a word that no fixed command has, and nothing is read then but
+    The library is looked at only for a word that no fixed command has, and nothing is read then but
     names. `/daily_brief` is /daily-brief, for platforms where a command has no hyphen.
     """
 
-    def __init__(self, fixed: Mapping[str, T], shelf: SkillShelf, made: Callable[[str], T]) -> None:
+    def __init__(self, fixed: Mapping[str, T], library: Skills, made: Callable[[str], T]) -> None:
         self._fixed = fixed
-        self._shelf = shelf
+        self._shelf = library
         self._made = made
 
     def __getitem__(self, key: str) -> T:
@@ -103,42 +103,42 @@ class LiveCommands(Mapping[str, T]):
         return sum(1 for _ in self)
 
 
-def live_commands(fixed: Known, shelf: SkillShelf) -> Known:
-    return LiveCommands(fixed, shelf, lambda name: skill_command(shelf, name))
+def live_commands(fixed: Known, library: Skills) -> Known:
+    return LiveCommands(fixed, library, lambda name: skill_command(library, name))
 
 
-def live_busy(fixed: Known, shelf: SkillShelf) -> Mapping[str, Busy]:
+def live_busy(fixed: Known, library: Skills) -> Mapping[str, Busy]:
     """Return the busy rules of the same commands."""
     busy = {name: command.busy for name, command in fixed.items()}
-    return LiveCommands(busy, shelf, lambda _name: Busy.NOW)
+    return LiveCommands(busy, library, lambda _name: Busy.NOW)
 
 
-def _skills(shelf: SkillShelf, call: CommandCall) -> CommandResult:
+def _skills(library: Skills, call: CommandCall) -> CommandResult:
     word, _, rest = call.argument.partition(" ")
     name, _, text = rest.strip().partition(" ")
     match word.lower():
         case "" | "list":
-            return _said(call, _listed(shelf))
+            return _said(call, _listed(library))
         case "proposals":
-            return _said(call, "\n".join(_waiting(shelf)) or "There are no proposals.")
+            return _said(call, "\n".join(_waiting(library)) or "There are no proposals.")
         case "run" if name:
-            return _run(shelf, call, name.removeprefix("/"), text.strip())
+            return _run(library, call, name.removeprefix("/"), text.strip())
         case "view" if name:
-            return _said(call, _cut(shelf.text(name)))
+            return _said(call, _cut(library.text(name)))
         case "diff" if name:
-            return _diff(shelf, call, name)
+            return _diff(library, call, name)
         case "approve" | "reject" | "undo" | "disable" | "enable" if name:
-            return _decided(shelf, call, word.lower(), name)
+            return _decided(library, call, word.lower(), name)
         case _:
             return _said(call, USAGE)
 
 
-def _run(shelf: SkillShelf, call: CommandCall, name: str, text: str) -> CommandResult:
+def _run(library: Skills, call: CommandCall, name: str, text: str) -> CommandResult:
     """Return the message that uses a skill. Raise Rejected with a sentence for the person. An
     untrusted skill stays untrusted text, even if the owner asks for it."""
-    instructions, source = shelf.read(name)
+    instructions, source = library.read(name)
     foreign = (UNTRUSTED,) if source == "installed" else ()
-    shelf.used(name, ref(call.inbound))
+    library.used(name, ref(call.inbound))
     asked = f"Use the skill {name}: {text}" if text else f"Use the skill {name}."
     said = replace(
         call.inbound,
@@ -150,8 +150,8 @@ def _run(shelf: SkillShelf, call: CommandCall, name: str, text: str) -> CommandR
     return CommandResult(events=(MessageReceived(said, call.session.id),))
 
 
-def _listed(shelf: SkillShelf) -> str:
-    rows = [row for row in shelf.rows() if row.state != "hidden"]
+def _listed(library: Skills) -> str:
+    rows = [row for row in library.rows() if row.state != "hidden"]
     lines = [
         f"/{row.name} ({WORDS[row.source]}): {first_words(row.description, LINE_CHARS_MAX)}"
         for row in rows
@@ -161,12 +161,12 @@ def _listed(shelf: SkillShelf) -> str:
     refused = [f"{row.name} is not loaded: {row.problem}" for row in rows if row.state == "refused"]
     if off:
         lines.append(f"Disabled: {', '.join(off)}")
-    waiting = _waiting(shelf)
+    waiting = _waiting(library)
     return "\n".join([*(lines or ["There are no skills."]), *refused, *waiting])
 
 
-def _waiting(shelf: SkillShelf) -> list[str]:
-    proposals = shelf.proposals.waiting()
+def _waiting(library: Skills) -> list[str]:
+    proposals = library.proposals.waiting()
     if not proposals:
         return []
     head = f"{counted(len(proposals), 'proposal')} of the agent (/skills diff ID shows it):"
@@ -178,17 +178,17 @@ def _proposal(proposal: SkillProposal) -> str:
     return f"- {proposal.id}: {proposal.action} {proposal.name}{tainted}: {proposal.why}"
 
 
-def _diff(shelf: SkillShelf, call: CommandCall, named: str) -> CommandResult:
+def _diff(library: Skills, call: CommandCall, named: str) -> CommandResult:
     try:
-        proposal = shelf.proposals.found(named)
+        proposal = library.proposals.found(named)
     except Rejected:
-        return _said(call, _fenced(shelf.difference(named)))
+        return _said(call, _fenced(library.difference(named)))
     advice = [
         f"! {finding.rule} in {finding.file}, line {finding.line}: {finding.text}"
-        for finding in shelf.proposals.advice(proposal)
+        for finding in library.proposals.advice(proposal)
         if finding.grave
     ]
-    lines = [_proposal(proposal), *advice, _fenced(shelf.proposals.difference(proposal))]
+    lines = [_proposal(proposal), *advice, _fenced(library.proposals.difference(proposal))]
     reply = call.reply("\n".join(lines))
     if proposal.state == "waiting":
         yes, no = f"/skills approve {proposal.id}", f"/skills reject {proposal.id}"
@@ -196,21 +196,21 @@ def _diff(shelf: SkillShelf, call: CommandCall, named: str) -> CommandResult:
     return CommandResult(replies=(reply,))
 
 
-def _decided(shelf: SkillShelf, call: CommandCall, word: str, name: str) -> CommandResult:
+def _decided(library: Skills, call: CommandCall, word: str, name: str) -> CommandResult:
     if not by_owner(call):
         return _said(call, OWNER_ONLY)
     match word:
         case "approve":
-            made = shelf.proposals.approve(name)
+            made = library.proposals.approve(name)
             text = (
                 f"{made.name} is active ({made.digest[:12]}). /skills undo {made.name} undoes it."
             )
         case "reject":
-            text = f"Rejected: {shelf.proposals.reject(name).name}."
+            text = f"Rejected: {library.proposals.reject(name).name}."
         case "undo":
-            text = shelf.undo(name, ref(call.inbound)) + "."
+            text = library.undo(name, ref(call.inbound)) + "."
         case _:
-            shelf.switch(name, on=word == "enable")
+            library.switch(name, on=word == "enable")
             text = f"{name} is {word}d."
     return _said(call, text)
 

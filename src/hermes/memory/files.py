@@ -14,7 +14,7 @@ from hermes.memory.place import NOTHING, MemoryFolder, digest_of
 from hermes.memory.rules import cleaned, files, size_of, why_not_now
 from hermes.memory.snapshot import parts
 from hermes.memory.versions import Next, by_hand, changed, decoded, superseded, undone
-from hermes.views.memory import (
+from hermes.ports.memory import (
     TARGETS,
     By,
     Fill,

@@ -7,7 +7,7 @@ import msgspec
 from msgspec import Struct
 from msgspec.structs import replace
 
-from hermes.views.memory import TARGETS, MemoryEntry, MemoryProposal, MemoryVersion, Target
+from hermes.ports.memory import TARGETS, MemoryEntry, MemoryProposal, MemoryVersion, Target
 
 
 class Rejection(Struct, frozen=True, kw_only=True, omit_defaults=True, tag="rejection.1"):

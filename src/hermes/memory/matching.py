@@ -7,7 +7,7 @@ from msgspec import Struct
 
 from hermes.core.errors import Rejected
 from hermes.memory.text import clean
-from hermes.views.memory import MemoryEntry
+from hermes.ports.memory import MemoryEntry
 from hermes.views.similar import likeness
 
 ALIKE = 0.6  # of the characters: treat it as the same entry, edited

@@ -25,7 +25,7 @@ from hermes.core.signals import Recorded, Signal
 from hermes.memory.review import Record, labels, request, worked
 from hermes.memory.session_keys import REVIEW, is_reviewed, is_with_one_person, review_lane
 from hermes.memory.using import used_in
-from hermes.views.memory import TARGETS, Memories
+from hermes.ports.memory import TARGETS, Memories
 
 MANIFEST = Manifest(name=REVIEW, audience="unattended", fetched=True)
 LINES_MAX = 120  # that are looked at for a review

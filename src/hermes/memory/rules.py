@@ -4,7 +4,7 @@ from collections.abc import Sequence
 
 from hermes.core.errors import Rejected
 from hermes.memory.text import ENTRY_CHARS_MAX, clean, looks_like_orders, looks_like_secret
-from hermes.views.memory import By, Fill, MemoryChange, MemoryClaim, MemoryEntry, Target
+from hermes.ports.memory import By, Fill, MemoryChange, MemoryClaim, MemoryEntry, Target
 
 CLAIMS_MAX = 20
 OLD_MAX = 50

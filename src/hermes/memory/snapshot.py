@@ -5,7 +5,7 @@ from collections.abc import Mapping, Sequence
 from hermes.core.ports import PromptPart
 from hermes.memory.rules import MARK_CHARS, least_used, size_of
 from hermes.memory.text import ENTRY_CHARS_MAX, clean
-from hermes.views.memory import MemoryEntry, Target
+from hermes.ports.memory import MemoryEntry, Target
 
 HEADS: Mapping[Target, str] = {
     "memory": "What you keep about the world and the work (MEMORY.md)",

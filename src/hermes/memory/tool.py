@@ -16,7 +16,7 @@ from hermes.memory.matching import listed
 from hermes.memory.rules import CLAIMS_MAX, EVIDENCE_MAX, FULL, OLD_MAX, least_used
 from hermes.memory.session_keys import is_review, source_turn
 from hermes.memory.text import plain
-from hermes.views.memory import (
+from hermes.ports.memory import (
     By,
     Memories,
     MemoryChange,

@@ -8,7 +8,7 @@ import re
 from collections.abc import Sequence
 
 from hermes.core.messages import Line
-from hermes.views.memory import MemoryEntry
+from hermes.ports.memory import MemoryEntry
 
 WORD = re.compile(r"\w{4,}")
 WORDS_MIN = 2

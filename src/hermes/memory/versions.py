@@ -10,7 +10,7 @@ from hermes.memory.ledger import MemoryLedger
 from hermes.memory.matching import edit_of, found
 from hermes.memory.place import NOTHING, digest_of
 from hermes.memory.rules import files
-from hermes.views.memory import By, MemoryChange, MemoryEntry, MemoryVersion, Target
+from hermes.ports.memory import By, MemoryChange, MemoryEntry, MemoryVersion, Target
 
 BY_HAND = "edit"
 UNDO = "undo"

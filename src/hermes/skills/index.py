@@ -4,7 +4,7 @@ from collections.abc import Sequence
 
 from hermes.core.budget import tokens_of
 from hermes.core.ports import PromptPart
-from hermes.views.skills import SkillRow
+from hermes.ports.skills import SkillRow
 
 PART = "skills"
 TOKENS_MAX = 1_200

@@ -10,6 +10,7 @@ from contextlib import suppress
 from pathlib import Path
 
 from hermes.core.errors import Rejected
+from hermes.ports.skills import Candidate, SkillFile, SkillRow
 from hermes.skills.compare import difference
 from hermes.skills.fetch import Fetched, fetched, scratch_in
 from hermes.skills.pins import Pins, SkillVersion, moved
@@ -17,7 +18,6 @@ from hermes.skills.remote import Remote
 from hermes.skills.scan import hidden_in, scanned
 from hermes.skills.sources import SkillSources
 from hermes.skills.tree import Tree, digest_of, form_of, read_tree, remove_tree, write_tree
-from hermes.views.skills import Candidate, SkillFile, SkillRow
 
 QUARANTINE = ".quarantine"
 TICKET_BYTES = 8

@@ -7,6 +7,14 @@ from pathlib import Path
 from msgspec.structs import replace
 
 from hermes.core.errors import Rejected
+from hermes.ports.skills import (
+    Checked,
+    SkillFile,
+    SkillRow,
+    SkillShown,
+    SkillSource,
+    SkillState,
+)
 from hermes.skills.compare import difference
 from hermes.skills.form import FILE, Form, checked_name, written
 from hermes.skills.intake import SkillInstaller
@@ -19,14 +27,6 @@ from hermes.skills.sources import Loaded, SkillLocation, SkillSources
 from hermes.skills.tree import Tree, remove_tree, write_tree
 from hermes.skills.uses import UseCounter, Uses
 from hermes.views.files import unwritable
-from hermes.views.skills import (
-    Checked,
-    SkillFile,
-    SkillRow,
-    SkillShown,
-    SkillSource,
-    SkillState,
-)
 
 VIEW_CHARS_MAX = 40_000
 PINNED: tuple[PinnedSource, ...] = ("installed", "agent")
@@ -49,7 +49,7 @@ Say when it is done, and what to do when something goes wrong.
 
 
 class SkillLibrary:
-    """Implement `SkillShelf`. Reads files on every call, so an edit takes effect at once."""
+    """Implement `Skills`. Reads files on every call, so an edit takes effect at once."""
 
     def __init__(
         self,

@@ -13,13 +13,13 @@ import msgspec
 from msgspec.structs import replace
 
 from hermes.core.errors import Rejected
+from hermes.ports.skills import ScanFinding, SkillProposal
 from hermes.skills.compare import difference
 from hermes.skills.pins import PinFile, Pins, SkillVersion, moved, named_in
 from hermes.skills.scan import hidden_in, scanned
 from hermes.skills.sources import SkillSources
 from hermes.skills.tree import Tree, checked, form_of
 from hermes.views.files import whole_file
-from hermes.views.skills import ScanFinding, SkillProposal
 
 FOLDER = ".proposals"
 ID_CHARS = 10

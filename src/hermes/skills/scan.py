@@ -9,8 +9,8 @@ from collections.abc import Iterator
 from pathlib import PurePosixPath
 
 from hermes.lazy import LazyPattern
+from hermes.ports.skills import ScanFinding
 from hermes.skills.tree import Tree
-from hermes.views.skills import ScanFinding
 
 FINDINGS_MAX = 50
 SHOWN_CHARS = 120

@@ -11,11 +11,11 @@ from pathlib import Path
 from msgspec import Struct
 
 from hermes.core.errors import Rejected
+from hermes.ports.skills import SkillSource
 from hermes.skills.form import NAME, Form
 from hermes.skills.pins import PinFile, PinnedSource, Pins
 from hermes.skills.places import BUILTIN
 from hermes.skills.tree import Tree, digest_of, form_of, read_tree
-from hermes.views.skills import SkillSource
 
 OWN_MAX = 500
 ORDER: tuple[SkillSource, ...] = ("person", "installed", "agent", "builtin")

@@ -11,11 +11,11 @@ from hermes.core.errors import Rejected, StoreFailed, ToolFailed
 from hermes.core.messages import Effect
 from hermes.core.policy import UNTRUSTED, Capability
 from hermes.core.ports import Tool, ToolContext, ToolResult
+from hermes.ports.skills import SkillProposal, SkillRow, SkillSource
 from hermes.skills.drafting import SkillChange, SkillDraft, drafted
 from hermes.skills.form import BYTE_ORDER_MARK, FILE
 from hermes.skills.library import SkillLibrary
 from hermes.skills.proposals import ProposalFolder
-from hermes.views.skills import SkillProposal, SkillRow, SkillSource
 from hermes.views.tool_specs import spec_of
 
 ROWS_MAX = 200
@@ -54,22 +54,22 @@ class ManageArguments(Struct, frozen=True, kw_only=True, forbid_unknown_fields=T
 
 
 def skill_tools(
-    shelf: SkillLibrary, *, agent_writes: Literal["propose", "apply"]
+    library: SkillLibrary, *, agent_writes: Literal["propose", "apply"]
 ) -> tuple[Tool, ...]:
     """Their order is part of the prompt's prefix."""
 
     async def listed(context: ToolContext) -> ToolResult:
         arguments = _parsed(ListArguments, context.call.arguments)
-        return await _done(lambda: _listed(shelf, arguments))
+        return await _done(lambda: _listed(library, arguments))
 
     async def viewed(context: ToolContext) -> ToolResult:
         arguments = _parsed(ViewArguments, context.call.arguments)
-        return await _done(lambda: _viewed(shelf, arguments, str(context.call.id)))
+        return await _done(lambda: _viewed(library, arguments, str(context.call.id)))
 
     async def managed(context: ToolContext) -> ToolResult:
         arguments = _parsed(ManageArguments, context.call.arguments)
         applies = agent_writes == "apply"
-        return await _done(lambda: _managed(shelf.proposals, arguments, context, applies=applies))
+        return await _done(lambda: _managed(library.proposals, arguments, context, applies=applies))
 
     read, idempotent = lambda _text: Effect.READ, lambda _text: Effect.IDEMPOTENT
     return (
@@ -153,9 +153,9 @@ async def _done(work: Callable[[], ToolResult]) -> ToolResult:
         raise ToolFailed(f"{str(refused).removesuffix('.')}.") from refused
 
 
-def _listed(shelf: SkillLibrary, arguments: ListArguments) -> ToolResult:
+def _listed(library: SkillLibrary, arguments: ListArguments) -> ToolResult:
     words = arguments.words.lower().split()
-    rows = [row for row in shelf.rows() if row.state == "on" and _fits(row, words)]
+    rows = [row for row in library.rows() if row.state == "on" and _fits(row, words)]
     if not rows:
         return ToolResult(text="There is no such skill." if words else "There are no skills.")
     lines = [f"- {row.name} ({row.source}): {row.description}" for row in rows[:ROWS_MAX]]
@@ -173,10 +173,10 @@ def _fits(row: SkillRow, words: list[str]) -> bool:
     return all(word in f"{row.name} {row.description}".lower() for word in words)
 
 
-def _viewed(shelf: SkillLibrary, arguments: ViewArguments, call: str) -> ToolResult:
-    text, source = shelf.read(arguments.name, arguments.file)
+def _viewed(library: SkillLibrary, arguments: ViewArguments, call: str) -> ToolResult:
+    text, source = library.read(arguments.name, arguments.file)
     if not arguments.file:
-        shelf.used(arguments.name, call)
+        library.used(arguments.name, call)
     return ToolResult(text=text.removeprefix(BYTE_ORDER_MARK), labels=_labels(source))
 
 

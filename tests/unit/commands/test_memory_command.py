@@ -11,7 +11,7 @@ from hermes.core.ids import MessageId, SessionId, SessionKey
 from hermes.core.messages import Address, Inbound, Person
 from hermes.core.session import Session
 from hermes.memory.files import FileMemories
-from hermes.views.memory import By, MemoryChange, MemoryClaim
+from hermes.ports.memory import By, MemoryChange, MemoryClaim
 
 DM = "agent:main:telegram:dm:1"
 STRANGER = By(author="agent", turn="t1", trust="untrusted")

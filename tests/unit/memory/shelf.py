@@ -4,7 +4,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from hermes.memory.files import FileMemories
-from hermes.views.memory import (
+from hermes.ports.memory import (
     By,
     MemoryChange,
     MemoryClaim,

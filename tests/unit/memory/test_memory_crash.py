@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 from msgspec.structs import replace
 
-from hermes.views.memory import By
+from hermes.ports.memory import By
 from tests.unit.memory.shelf import AGENT, PERSON, Shelf
 
 TOUCHES = frozenset({"open", "os.rename", "os.link", "os.remove", "os.truncate", "os.chmod"})

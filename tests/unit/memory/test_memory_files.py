@@ -7,7 +7,7 @@ import pytest
 from msgspec.structs import replace
 
 from hermes.core.errors import Rejected, StoreFailed
-from hermes.views.memory import MemoryChange, MemoryClaim, MemoryProposal, MemoryVersion, Same
+from hermes.ports.memory import MemoryChange, MemoryClaim, MemoryProposal, MemoryVersion, Same
 from tests.unit.memory.shelf import AGENT, BACKGROUND, PERSON, STRANGER, Shelf
 
 

@@ -7,7 +7,7 @@ from hermes.memory.blocks import blocks_of, entries_of, item, text_of
 from hermes.memory.matching import edit_of
 from hermes.memory.snapshot import parts
 from hermes.memory.text import clean, looks_like_orders, looks_like_secret, plain
-from hermes.views.memory import TARGETS, MemoryEntry
+from hermes.ports.memory import TARGETS, MemoryEntry
 from tests.unit.memory.shelf import PERSON, Shelf
 
 LINE = st.sampled_from(

@@ -6,10 +6,10 @@ import pytest
 
 from hermes.core.budget import tokens_of
 from hermes.core.errors import Rejected
+from hermes.ports.skills import SkillRow
 from hermes.skills.index import index_part
 from hermes.skills.pins import Pins
 from hermes.skills.uses import UseCounter
-from hermes.views.skills import SkillRow
 from tests.unit.skills.workshop import Workshop, folder, skill_md
 
 

@@ -85,9 +85,9 @@ class Completions(Struct, frozen=True, eq=False):
             raise busy(text, "draining")
 
     async def _shelved(self, asked: Asked, ticket: translate.Ticket) -> Mapping[str, Media]:
-        shelf = self.front.host.media
+        media = self.front.host.media
         return {
-            url: await shelf.put(picture.content, picture.media_type, "image")
+            url: await media.put(picture.content, picture.media_type, "image")
             for url, picture in translate.pictures(asked, ticket).items()
         }
 

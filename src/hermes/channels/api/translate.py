@@ -1,4 +1,4 @@
-"""From a request to an Inbound. Pure: pictures are decoded here and put on the shelf elsewhere."""
+"""From a request to an Inbound. Pure: pictures are decoded here and stored elsewhere."""
 
 import base64
 import binascii

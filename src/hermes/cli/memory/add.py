@@ -6,7 +6,7 @@ from hermes.cli.command import CliCommand
 from hermes.cli.context import CliContext
 from hermes.cli.memory.entries import apply_change, target_named
 from hermes.cli.memory.opening import with_memories
-from hermes.views.memory import (
+from hermes.ports.memory import (
     TARGETS,
     Memories,
     MemoryChange,

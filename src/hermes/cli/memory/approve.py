@@ -5,7 +5,7 @@ from hermes.cli.context import CliContext
 from hermes.cli.errors import DONE
 from hermes.cli.memory.entries import ME, MemoryDecisionOptions, print_outcome, proposal_argument
 from hermes.cli.memory.opening import with_memories
-from hermes.views.memory import (
+from hermes.ports.memory import (
     Memories,
 )
 

@@ -8,7 +8,7 @@ from hermes.cli.errors import DONE
 from hermes.cli.memory.entries import print_diff
 from hermes.cli.memory.opening import with_memories
 from hermes.cli.options import json_option
-from hermes.views.memory import (
+from hermes.ports.memory import (
     Memories,
 )
 

@@ -7,7 +7,7 @@ from hermes.cli.context import CliContext
 from hermes.cli.errors import DONE
 from hermes.cli.output.times import iso
 from hermes.core.errors import Rejected
-from hermes.views.memory import (
+from hermes.ports.memory import (
     TARGETS,
     By,
     Memories,

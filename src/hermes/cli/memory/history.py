@@ -10,7 +10,7 @@ from hermes.cli.memory.entries import describe_change, entry_document, target_na
 from hermes.cli.memory.opening import with_memories
 from hermes.cli.options import json_option, limit_option
 from hermes.cli.output.times import ago, iso
-from hermes.views.memory import (
+from hermes.ports.memory import (
     TARGETS,
     Memories,
     MemoryVersion,

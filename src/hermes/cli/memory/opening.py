@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING, TypeVar
 
 from hermes.cli.context import CliContext
 from hermes.lazy import LazyModule
-from hermes.views.memory import Memories
+from hermes.ports.memory import Memories
 
 if TYPE_CHECKING:
     from hermes.app import agent_setup

@@ -9,7 +9,7 @@ from hermes.cli.memory.entries import entry_document
 from hermes.cli.memory.opening import with_memories
 from hermes.cli.options import json_option
 from hermes.cli.output.times import ago, iso
-from hermes.views.memory import (
+from hermes.ports.memory import (
     Memories,
     MemoryProposal,
 )

@@ -10,7 +10,7 @@ from hermes.cli.memory.entries import entry_document
 from hermes.cli.memory.opening import with_memories
 from hermes.cli.options import json_option
 from hermes.cli.output.times import ago
-from hermes.views.memory import (
+from hermes.ports.memory import (
     TARGETS,
     Memories,
     MemoryEntry,

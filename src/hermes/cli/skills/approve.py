@@ -11,11 +11,11 @@ from hermes.cli.skills.opening import with_skills
 from hermes.cli.skills.printing import (
     DIGEST_CHARS,
 )
-from hermes.views.skills import SkillShelf
+from hermes.ports.skills import Skills
 
 
-def run(options: ProposalNameOptions, context: CliContext, shelf: SkillShelf) -> int:
-    made = shelf.proposals.approve(options.name)
+def run(options: ProposalNameOptions, context: CliContext, library: Skills) -> int:
+    made = library.proposals.approve(options.name)
     context.console.say(f"{made.name} is active: {made.digest[:DIGEST_CHARS]}")
     return DONE
 

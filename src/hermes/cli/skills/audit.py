@@ -11,11 +11,11 @@ from hermes.cli.skills.printing import (
     print_findings,
     stated,
 )
-from hermes.views.skills import SkillShelf
+from hermes.ports.skills import Skills
 
 
-def run(options: JsonOptions, context: CliContext, shelf: SkillShelf) -> int:
-    checked = shelf.audit()
+def run(options: JsonOptions, context: CliContext, library: Skills) -> int:
+    checked = library.audit()
     tampered = [each for each in checked if each.state == "tampered"]
     if options.json:
         documents = [

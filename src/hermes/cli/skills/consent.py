@@ -7,7 +7,7 @@ from hermes.cli.errors import UsageError
 from hermes.cli.options import json_option
 from hermes.cli.output.console import Console
 from hermes.core.errors import Rejected
-from hermes.views.skills import Candidate
+from hermes.ports.skills import Candidate
 
 if TYPE_CHECKING:
     from argparse import ArgumentParser

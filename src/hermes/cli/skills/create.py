@@ -7,7 +7,7 @@ from hermes.cli.context import CliContext
 from hermes.cli.errors import DONE
 from hermes.cli.skills.names import name_argument
 from hermes.cli.skills.opening import with_skills
-from hermes.views.skills import SkillShelf
+from hermes.ports.skills import Skills
 
 if TYPE_CHECKING:
     from argparse import ArgumentParser
@@ -23,11 +23,11 @@ def _arguments(parser: "ArgumentParser") -> None:
     parser.add_argument("--description", default="", help="what it is for, and when to use it")
 
 
-def run(options: SkillsCreateOptions, context: CliContext, shelf: SkillShelf) -> int:
+def run(options: SkillsCreateOptions, context: CliContext, library: Skills) -> int:
     description = (
         options.description.strip() or f"Say here what {options.name} is for and when to use it"
     )
-    folder = shelf.create(options.name, description)
+    folder = library.create(options.name, description)
     context.console.say(f"{folder / 'SKILL.md'}")
     context.console.tell(f"Write what to do into it; then it is /{options.name} in every chat")
     return DONE

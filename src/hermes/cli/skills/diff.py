@@ -15,7 +15,7 @@ from hermes.cli.skills.printing import (
     print_findings,
 )
 from hermes.core.errors import Rejected
-from hermes.views.skills import SkillShelf
+from hermes.ports.skills import Skills
 
 if TYPE_CHECKING:
     from argparse import ArgumentParser
@@ -30,19 +30,19 @@ def _arguments(parser: "ArgumentParser") -> None:
     json_option(parser)
 
 
-def run(options: SkillsDiffOptions, context: CliContext, shelf: SkillShelf) -> int:
+def run(options: SkillsDiffOptions, context: CliContext, library: Skills) -> int:
     try:
-        proposal = shelf.proposals.found(options.name)
+        proposal = library.proposals.found(options.name)
     except Rejected:
         proposal = None
     if proposal is None:
-        diff = shelf.difference(options.name)
+        diff = library.difference(options.name)
         if options.json:
             context.console.document({"name": options.name, "diff": diff})
         else:
             print_diff(context.console, diff)
         return DONE
-    diff, advice = shelf.proposals.difference(proposal), shelf.proposals.advice(proposal)
+    diff, advice = library.proposals.difference(proposal), library.proposals.advice(proposal)
     if options.json:
         found = [asdict(finding) for finding in advice]
         context.console.document({**proposal_document(proposal), "diff": diff, "findings": found})

@@ -5,7 +5,7 @@ from collections.abc import Mapping
 from msgspec.structs import asdict
 
 from hermes.cli.output.times import iso
-from hermes.views.skills import SkillProposal, SkillRow
+from hermes.ports.skills import SkillProposal, SkillRow
 
 
 def skill_document(row: SkillRow) -> Mapping[str, object]:

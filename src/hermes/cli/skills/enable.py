@@ -5,11 +5,11 @@ from hermes.cli.context import CliContext
 from hermes.cli.errors import DONE
 from hermes.cli.skills.names import SkillNameOptions, name_argument
 from hermes.cli.skills.opening import with_skills
-from hermes.views.skills import SkillShelf
+from hermes.ports.skills import Skills
 
 
-def run(options: SkillNameOptions, context: CliContext, shelf: SkillShelf) -> int:
-    shelf.switch(options.name, on=True)
+def run(options: SkillNameOptions, context: CliContext, library: Skills) -> int:
+    library.switch(options.name, on=True)
     context.console.say(f"{options.name} is enabled")
     return DONE
 

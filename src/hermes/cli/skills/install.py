@@ -7,7 +7,7 @@ from hermes.cli.context import CliContext
 from hermes.cli.skills.consent import ConsentOptions, consent_arguments
 from hermes.cli.skills.opening import with_skills
 from hermes.cli.skills.taking import take
-from hermes.views.skills import SkillShelf
+from hermes.ports.skills import Skills
 
 if TYPE_CHECKING:
     from argparse import ArgumentParser
@@ -24,8 +24,10 @@ def _arguments(parser: "ArgumentParser") -> None:
     consent_arguments(parser)
 
 
-def run(options: SkillsInstallOptions, context: CliContext, shelf: SkillShelf) -> int:
-    return take(shelf, shelf.intake.fetch(options.source, skill=options.skill), options, context)
+def run(options: SkillsInstallOptions, context: CliContext, library: Skills) -> int:
+    return take(
+        library, library.intake.fetch(options.source, skill=options.skill), options, context
+    )
 
 
 COMMAND = CliCommand(

@@ -11,13 +11,13 @@ from hermes.cli.skills.printing import (
     SOURCES,
     table,
 )
-from hermes.views.skills import SkillShelf
+from hermes.ports.skills import Skills
 
 NONE_YET = "No skills yet. Begin one: hermes skills create NAME"
 
 
-def run(options: JsonOptions, context: CliContext, shelf: SkillShelf) -> int:
-    rows = shelf.rows()
+def run(options: JsonOptions, context: CliContext, library: Skills) -> int:
+    rows = library.rows()
     if options.json:
         context.console.document([skill_document(row) for row in rows])
         return DONE
@@ -37,7 +37,7 @@ def run(options: JsonOptions, context: CliContext, shelf: SkillShelf) -> int:
         context.console.tell(NONE_YET)
         return DONE
     table(context.console, ("NAME", "FROM", "STATE", "USES", "LAST", "WHAT FOR"), cells)
-    waiting = len(shelf.proposals.waiting())
+    waiting = len(library.proposals.waiting())
     if waiting:
         context.console.tell(
             f"{waiting} of the agent's proposals wait. See: hermes skills proposals"

@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING, TypeVar
 
 from hermes.cli.context import CliContext
 from hermes.lazy import LazyModule
-from hermes.views.skills import SkillShelf
+from hermes.ports.skills import Skills
 
 if TYPE_CHECKING:
     from hermes.app import agent_setup
@@ -16,7 +16,7 @@ OptionsT = TypeVar("OptionsT")
 
 
 def with_skills(
-    run: Callable[[OptionsT, CliContext, SkillShelf], int],
+    run: Callable[[OptionsT, CliContext, Skills], int],
 ) -> Callable[[OptionsT, CliContext], int]:
     """Open the skills of the context's home, and run the command on them."""
     return lambda options, context: run(

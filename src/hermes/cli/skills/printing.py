@@ -4,7 +4,7 @@ import shutil
 from collections.abc import Sequence
 
 from hermes.cli.output.console import Console
-from hermes.views.skills import Candidate, ScanFinding, SkillFile, SkillShown
+from hermes.ports.skills import Candidate, ScanFinding, SkillFile, SkillShown
 from hermes.views.visible_text import visible
 
 RED, GREEN, YELLOW, CYAN = "31", "32", "33", "36"

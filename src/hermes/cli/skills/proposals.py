@@ -10,13 +10,13 @@ from hermes.cli.skills.opening import with_skills
 from hermes.cli.skills.printing import (
     table,
 )
-from hermes.views.skills import SkillShelf
+from hermes.ports.skills import Skills
 
 NOTHING_WAITS = "There are no proposals"
 
 
-def run(options: JsonOptions, context: CliContext, shelf: SkillShelf) -> int:
-    waiting = shelf.proposals.waiting()
+def run(options: JsonOptions, context: CliContext, library: Skills) -> int:
+    waiting = library.proposals.waiting()
     if options.json:
         context.console.document([proposal_document(each) for each in waiting])
     elif not waiting:

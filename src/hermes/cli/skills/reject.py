@@ -5,11 +5,11 @@ from hermes.cli.context import CliContext
 from hermes.cli.errors import DONE
 from hermes.cli.skills.names import ProposalNameOptions, proposal_argument
 from hermes.cli.skills.opening import with_skills
-from hermes.views.skills import SkillShelf
+from hermes.ports.skills import Skills
 
 
-def run(options: ProposalNameOptions, context: CliContext, shelf: SkillShelf) -> int:
-    context.console.say(f"Rejected {shelf.proposals.reject(options.name).id}")
+def run(options: ProposalNameOptions, context: CliContext, library: Skills) -> int:
+    context.console.say(f"Rejected {library.proposals.reject(options.name).id}")
     return DONE
 
 

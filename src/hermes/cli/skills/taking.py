@@ -6,20 +6,20 @@ from hermes.cli.context import CliContext
 from hermes.cli.errors import DONE, FAILED
 from hermes.cli.skills.consent import ConsentOptions, consented
 from hermes.cli.skills.printing import print_candidate
-from hermes.views.skills import Candidate, SkillShelf
+from hermes.ports.skills import Candidate, Skills
 
 
 def take(
-    shelf: SkillShelf, candidate: Candidate, options: ConsentOptions, context: CliContext
+    library: Skills, candidate: Candidate, options: ConsentOptions, context: CliContext
 ) -> int:
     """Show the skill, and install it after consent to this digest."""
     if not options.json:
         print_candidate(context.console, candidate)
     try:
         agreed = consented(context.console, candidate, options)
-        row = shelf.intake.install(candidate) if agreed else None
+        row = library.intake.install(candidate) if agreed else None
     finally:
-        shelf.intake.discard(candidate)
+        library.intake.discard(candidate)
     if options.json:
         document = {
             **asdict(candidate),

@@ -5,11 +5,11 @@ from hermes.cli.context import CliContext
 from hermes.cli.errors import DONE
 from hermes.cli.skills.names import SkillNameOptions, name_argument
 from hermes.cli.skills.opening import with_skills
-from hermes.views.skills import SkillShelf
+from hermes.ports.skills import Skills
 
 
-def run(options: SkillNameOptions, context: CliContext, shelf: SkillShelf) -> int:
-    context.console.say(shelf.undo(options.name, ""))
+def run(options: SkillNameOptions, context: CliContext, library: Skills) -> int:
+    context.console.say(library.undo(options.name, ""))
     return DONE
 
 

@@ -14,7 +14,7 @@ from hermes.cli.skills.printing import (
     DIGEST_CHARS,
 )
 from hermes.cli.skills.taking import take
-from hermes.views.skills import SkillShelf
+from hermes.ports.skills import Skills
 
 if TYPE_CHECKING:
     from argparse import ArgumentParser
@@ -29,13 +29,13 @@ def _arguments(parser: "ArgumentParser") -> None:
     consent_arguments(parser)
 
 
-def run(options: SkillsUpdateOptions, context: CliContext, shelf: SkillShelf) -> int:
-    candidate = shelf.intake.again(options.name)
+def run(options: SkillsUpdateOptions, context: CliContext, library: Skills) -> int:
+    candidate = library.intake.again(options.name)
     if candidate.digest == candidate.before:
-        shelf.intake.discard(candidate)
+        library.intake.discard(candidate)
         context.console.say(f"{options.name} is unchanged: {candidate.digest[:DIGEST_CHARS]}")
         return DONE
-    return take(shelf, candidate, options, context)
+    return take(library, candidate, options, context)
 
 
 COMMAND = CliCommand(

@@ -15,7 +15,7 @@ from hermes.cli.skills.printing import (
     SOURCES,
     print_skill,
 )
-from hermes.views.skills import SkillShelf
+from hermes.ports.skills import Skills
 
 if TYPE_CHECKING:
     from argparse import ArgumentParser
@@ -32,11 +32,11 @@ def _arguments(parser: "ArgumentParser") -> None:
     json_option(parser)
 
 
-def run(options: SkillsViewOptions, context: CliContext, shelf: SkillShelf) -> int:
+def run(options: SkillsViewOptions, context: CliContext, library: Skills) -> int:
     if options.file:
-        context.console.write(shelf.text(options.name, options.file))
+        context.console.write(library.text(options.name, options.file))
         return DONE
-    shown = shelf.shown(options.name)
+    shown = library.shown(options.name)
     if options.json:
         document = {**asdict(shown), "row": skill_document(shown.row)}
         document["files"] = [asdict(file) for file in shown.files]

@@ -11,7 +11,7 @@ from hermes.cli.context import CliContext
 from hermes.cli.errors import DONE
 from hermes.core.errors import Rejected
 from hermes.memory.files import FileMemories
-from hermes.views.memory import By, Memories, MemoryChange, MemoryClaim
+from hermes.ports.memory import By, Memories, MemoryChange, MemoryClaim
 from tests.unit.cli.stage import Stage, stage
 
 STRANGER = By(author="agent", turn="t1", trust="untrusted")

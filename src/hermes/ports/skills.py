@@ -127,7 +127,7 @@ class SkillProposals(Protocol):
     def reject(self, named: str) -> SkillProposal: ...
 
 
-class SkillShelf(Protocol):
+class Skills(Protocol):
     """All skills of a home. Every method raises Rejected with a sentence that names the fix."""
 
     @property
