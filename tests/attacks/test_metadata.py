@@ -22,7 +22,7 @@ from hermes.core.store import ChatRow
 from hermes.providers.anthropic_render import render as to_anthropic
 from hermes.providers.openai_render import render as to_openai
 from hermes.providers.pieces import Quirks
-from hermes.views.quoting import bared
+from hermes.text.quoting import bared
 from tests.attacks.test_people import ANN, ROOM, bot, handled, shows
 from tests.doubles.model import Asked, Says
 

@@ -10,9 +10,9 @@ from hermes.core.messages import sound
 from hermes.memory.blocks import blocks_of
 from hermes.memory.text import looks_like_orders, looks_like_secret, plain
 from hermes.skills.scan import TREE_CHARS_MAX, hidden_in, scanned
+from hermes.text.visible_text import is_deceptive, visible_text
 from hermes.tools.output import clean_tail
 from hermes.tools.web_urls import carries_data
-from hermes.views.visible_text import is_deceptive, visible_text
 
 LENGTH = 20_000
 TRIES = 4

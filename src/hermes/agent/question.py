@@ -20,8 +20,8 @@ from hermes.core.ports import Deferred, Presented, Tool, ToolContext, Toolset
 from hermes.core.session import Session, Turn
 from hermes.core.steps import AskPerson
 from hermes.core.store import ChatRow, Home
+from hermes.text.visible_text import both_ends
 from hermes.views.cards import CardContext, card, named
-from hermes.views.visible_text import both_ends
 
 ANSWER = "Send this answer where others can read it?"
 GO_ON = "Continue to answer this bot or auto-reply?"

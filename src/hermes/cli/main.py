@@ -26,7 +26,8 @@ if TYPE_CHECKING:
     from hermes.cli.output import console as cli_console
     from hermes.cli.output import hints, tables, wrapping
     from hermes.settings import home
-    from hermes.views import files, similar
+    from hermes.text import similar
+    from hermes.views import files
 else:
     logging = LazyModule("logging")
     shlex = LazyModule("shlex")
@@ -39,7 +40,7 @@ else:
     wrapping = LazyModule("hermes.cli.output.wrapping")
     home = LazyModule("hermes.settings.home")
     files = LazyModule("hermes.views.files")
-    similar = LazyModule("hermes.views.similar")
+    similar = LazyModule("hermes.text.similar")
 
 STDIN_CHARS_MAX = 1_000_000
 HELP = ("-h", "--help")

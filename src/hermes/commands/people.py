@@ -12,8 +12,8 @@ from hermes.core.people import Role, sender_of
 from hermes.core.rules import Busy
 from hermes.core.store import Store
 from hermes.core.trust import AdmissionRequest, KnownPerson
+from hermes.text.visible_text import visible_text
 from hermes.views.invites import INVITE_S, invited
-from hermes.views.visible_text import visible_text
 
 ALONE = "This works only in a private chat or in the terminal."
 INVITED = "{}\n\nThis lets one person in, once, until {}. They send it to me in a private chat."

@@ -1,6 +1,6 @@
 """Format durations, times and the first words of a text for a chat."""
 
-from hermes.views.plurals import counted
+from hermes.text.plurals import counted
 
 __all__ = ["ago", "counted", "first_words", "lasting", "quoted"]
 WORDS_CHARS_MAX = 48

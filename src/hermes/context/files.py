@@ -16,9 +16,9 @@ from msgspec import Struct
 from hermes.context.deeper import deeper
 from hermes.core.errors import Misconfigured
 from hermes.ports.workspace import FileAccess, Files
+from hermes.text.quoting import mark_for, name, neutral
 from hermes.views.folder_trust import NO_TRUST, FolderTrust, digest_of
 from hermes.views.obeyed_files import INSTRUCTIONS
-from hermes.views.quoting import mark_for, name, neutral
 
 NAMES: Final = INSTRUCTIONS
 FILE_BYTES_MAX: Final = 16_384

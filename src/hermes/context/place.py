@@ -6,7 +6,7 @@ from datetime import UTC, datetime
 
 from msgspec import Struct
 
-from hermes.views.quoting import ODD, name
+from hermes.text.quoting import ODD, name
 
 WORDS_MAX = 6  # in the name of one folder; more is a text
 

@@ -17,8 +17,8 @@ from hermes.core.people import Role, Sender, derived
 from hermes.core.store import Accepted, Home
 from hermes.core.trust import AdmissionRequest, KnownPerson
 from hermes.gateway.trust_cache import TrustCache
+from hermes.text.visible_text import visible_text
 from hermes.views.invites import code_digest, code_in
-from hermes.views.visible_text import visible_text
 
 HOUR_S = 3600.0
 TRIES_AN_HOUR = 10  # with codes, of one person: no crowd can use up the tries of another

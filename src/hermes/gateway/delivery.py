@@ -21,7 +21,7 @@ from hermes.core.outbox import Outbox, OutboxRow
 from hermes.core.store import MediaStore
 from hermes.gateway.cross_post import CrossPost
 from hermes.gateway.send_rate import SendRate
-from hermes.views.links import links_as_text
+from hermes.text.links import links_as_text
 
 ROWS_MAX = 200
 IN_DOUBT = "it may have arrived: "

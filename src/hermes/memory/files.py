@@ -25,7 +25,7 @@ from hermes.ports.memory import (
     Same,
     Target,
 )
-from hermes.views.similar import changes
+from hermes.text.similar import changes
 
 TRIES_MAX = 5  # when a person saves the file again and again while it is being changed
 USE_STEP_S = 86_400.0  # "last used" is kept to the day, so that the history stays small

@@ -8,7 +8,7 @@ from msgspec import Struct
 from hermes.core.errors import Rejected
 from hermes.memory.text import clean
 from hermes.ports.memory import MemoryEntry
-from hermes.views.similar import likeness
+from hermes.text.similar import likeness
 
 ALIKE = 0.6  # of the characters: treat it as the same entry, edited
 COMPARED_MAX = 100  # entries on each side; beyond this, treat it as a different file

@@ -28,9 +28,9 @@ from hermes.ports.memory import (
     Target,
     Trust,
 )
-from hermes.views.plurals import counted
+from hermes.text.plurals import counted
+from hermes.text.visible_text import both_ends
 from hermes.views.tool_specs import spec_of
-from hermes.views.visible_text import both_ends
 
 LEAST_USED_SHOWN = 5
 HEAD_CHARS, TAIL_CHARS = 4_000, 2_000  # of a change, on a card

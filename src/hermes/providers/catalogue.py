@@ -8,7 +8,7 @@ from msgspec.structs import replace
 
 from hermes.providers.pieces import Quirks
 from hermes.providers.settings import ProviderSettings
-from hermes.views.similar import likely
+from hermes.text.similar import likely
 
 _BLANK_SIGNATURE: Final = '{"google":{"thought_signature":"skip_thought_signature_validator"}}'
 

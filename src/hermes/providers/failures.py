@@ -19,7 +19,7 @@ from hermes.core.errors import (
 )
 from hermes.lazy import LazyPattern
 from hermes.providers.endpoint import MESSAGE_CHARS_MAX, EndpointLabel
-from hermes.views.http_dates import parse_http_date
+from hermes.text.http_dates import parse_http_date
 
 DEPTH_MAX: Final = 6
 

@@ -9,7 +9,7 @@ from typing import Final, Literal
 from msgspec import Struct
 
 from hermes.core.messages import Line, Media
-from hermes.views.quoting import name
+from hermes.text.quoting import name
 
 IMAGE_TYPES: Final = frozenset({"image/png", "image/jpeg", "image/gif", "image/webp"})
 IMAGE_BYTES_MAX: Final = 5_000_000  # the smallest limit of the known providers

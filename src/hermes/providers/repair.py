@@ -10,7 +10,7 @@ from typing import Final
 import msgspec
 
 from hermes.core.ports import RawCall, ToolSpec
-from hermes.views.similar import likely
+from hermes.text.similar import likely
 
 MENDED_CHARS_MAX: Final = 500_000  # mending looks at each character; what is longer is refused
 NAME_CHARS_MAX: Final = 128

@@ -16,7 +16,7 @@ from msgspec.structs import FieldInfo, fields
 from hermes.core.errors import Misconfigured
 from hermes.settings.lines import line_of
 from hermes.settings.shape import NOT_SET, Section, Settings, is_secret
-from hermes.views.similar import likely
+from hermes.text.similar import likely
 
 DEPTH_MAX = 20
 SHOWN_MAX = 40

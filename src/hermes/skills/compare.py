@@ -4,7 +4,7 @@ from collections.abc import Iterator
 
 from hermes.skills.scan import laid_open
 from hermes.skills.tree import Tree
-from hermes.views.similar import changes
+from hermes.text.similar import changes
 
 LINES_MAX = 2_000
 LINE_CHARS_MAX = 400

@@ -14,7 +14,7 @@ from msgspec import Struct
 
 from hermes.core.audit import FOREIGN, AuditEntry, AuditHead, Sealed, entry
 from hermes.core.audit import START as START
-from hermes.views.plurals import counted
+from hermes.text.plurals import counted
 
 CHECKPOINT = "checkpoint"
 DIGEST_BYTES, KEY_ID_BYTES = 32, 4  # a seal of old has no id of its key

@@ -2,6 +2,7 @@
 
 from hermes.core.ids import CallId
 from hermes.ports.terminal import Sighting, Terminal
+from hermes.text.plurals import counted
 from hermes.tools.output import (
     HEAD_BYTES,
     TAIL_BYTES,
@@ -12,7 +13,6 @@ from hermes.tools.output import (
     is_binary,
     joined,
 )
-from hermes.views.plurals import counted
 
 CHUNK_BYTES = 1024 * 1024
 SAMPLE_BYTES = 4_096

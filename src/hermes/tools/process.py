@@ -15,15 +15,15 @@ from hermes.core.ports import Presented, Tool, ToolContext, ToolResult
 from hermes.lazy import LazyModule
 from hermes.ports.terminal import CommandLaunch, Sighting, Terminal
 from hermes.ports.workspace import Workspace, WorkspacePaths
+from hermes.text.plurals import counted
+from hermes.text.visible_text import visible_text
 from hermes.tools.arguments import Arguments
 from hermes.tools.excerpt import excerpt_of, line_start, lines_between
 from hermes.tools.files.paths import here
 from hermes.tools.output import clean, clipped, joined, line_cut
 from hermes.tools.shell.paths import CommandPlace
 from hermes.tools.terminal import verdict_on
-from hermes.views.plurals import counted
 from hermes.views.tool_specs import spec_of
-from hermes.views.visible_text import visible_text
 
 if TYPE_CHECKING:
     from hermes.tools.shell import command as shell_command

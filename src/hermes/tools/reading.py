@@ -12,10 +12,10 @@ from urllib.parse import urljoin
 
 from msgspec import Struct
 
+from hermes.text.quoting import bared
 from hermes.tools.markup import ClosingTag, MarkupComment, MarkupText, OpeningTag, Token, tokens
 from hermes.tools.nesting import BLOCKS, VOID, Element, Nesting, Tangled
 from hermes.tools.unshown import NEVER_SHOWN, Unshown
-from hermes.views.quoting import bared
 
 SOURCE_CHARS_MAX: Final = 2_000_000
 TOKENS_MAX: Final = 150_000

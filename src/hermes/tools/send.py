@@ -17,12 +17,12 @@ from hermes.core.ports import Tool, ToolContext, ToolResult
 from hermes.core.rules import Ask, Deny
 from hermes.core.store import ChatRow, Home
 from hermes.ports.workspace import Workspace, WorkspacePaths
+from hermes.text.media_types import media_type_of
 from hermes.tools.arguments import Arguments
 from hermes.tools.files.file_labels import FileLabels, together
 from hermes.tools.files.opening import JudgedFiles
 from hermes.tools.files.paths import here, lexical, path_of
 from hermes.tools.files.reachable import Sensitivity, reach_of, worse
-from hermes.views.media_types import media_type_of
 from hermes.views.tool_specs import spec_of
 
 FILES_MAX = 10

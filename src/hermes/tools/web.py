@@ -15,9 +15,9 @@ from hermes.core.policy import PRIVATE, UNTRUSTED, Capability, Finding
 from hermes.core.ports import Tool, ToolContext, ToolResult
 from hermes.egress.client import Fetcher, Page
 from hermes.lazy import LazyModule
+from hermes.text.quoting import mark_for, name
 from hermes.tools.arguments import Arguments
 from hermes.tools.web_urls import FACT, carries_data, noted, seen_in
-from hermes.views.quoting import mark_for, name
 from hermes.views.tool_specs import spec_of
 from hermes.wire.faults import Blocked, HttpFailed
 

@@ -20,12 +20,12 @@ from hermes.core.signals import (
     TextDelta,
     ThoughtDelta,
 )
+from hermes.text.visible_text import visible_lines
 from hermes.tui.blocks import settled
 from hermes.tui.questions import QuestionCard, question_card
 from hermes.tui.tracks import CallViews, Once, Queue
 from hermes.tui.transcript_items import CallSummary, NoticeLine, PersonText, Prose, TranscriptItem
 from hermes.views.scene import Scene
-from hermes.views.visible_text import visible_lines
 
 RESUMED = "Resuming the interrupted turn."
 REPEATED = "The answer above does not count; asking again."

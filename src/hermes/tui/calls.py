@@ -9,11 +9,11 @@ from msgspec import Struct
 
 from hermes.core.ids import CallId
 from hermes.core.messages import Call, Outcome
+from hermes.text.plurals import counted
+from hermes.text.visible_text import visible_lines, visible_text
 from hermes.views.amounts import cells_of
 from hermes.views.call_line import told, why_failed
 from hermes.views.diff import asked_diff, body_of, counts_of, files_of
-from hermes.views.plurals import counted
-from hermes.views.visible_text import visible_lines, visible_text
 
 TAIL_CHARS_MAX = 8_000
 TAIL_LINES, OPEN_LINES = 1, 12

@@ -8,10 +8,10 @@ from typing import NamedTuple
 from prompt_toolkit.completion import CompleteEvent, Completer, Completion
 from prompt_toolkit.document import Document
 
+from hermes.text.visible_text import visible_text
 from hermes.views.call_line import cut
 from hermes.views.command_words import WINDOW_COMMANDS
 from hermes.views.scene import Offered
-from hermes.views.visible_text import visible_text
 
 FILES_MAX, LOOKED_AT_MAX, DEPTH_MAX = 50, 20_000, 8
 USAGE_CHARS = 30

@@ -5,9 +5,9 @@ from dataclasses import dataclass
 
 from hermes.core.ids import SessionId, SessionKey
 from hermes.core.store import ConversationRow
+from hermes.text.plurals import counted
+from hermes.text.visible_text import visible_text
 from hermes.tui.calls import ago, cut_right
-from hermes.views.plurals import counted
-from hermes.views.visible_text import visible_text
 
 SHOWN_MAX = 8
 

@@ -7,7 +7,7 @@ from msgspec import Struct
 from hermes.core.events import QuestionAsked
 from hermes.core.ids import CallId, ReplyId
 from hermes.core.messages import Reply
-from hermes.views.visible_text import visible_lines
+from hermes.text.visible_text import visible_lines
 
 GRACE_S = 0.6  # a key that was on its way when the question came up is no answer to it
 _KEYS = {

@@ -9,10 +9,10 @@ from hermes.core import events as e
 from hermes.core.ids import CallId
 from hermes.core.messages import Call, Inbound, Outcome, Reply
 from hermes.core.session import ref
+from hermes.text.quoting import unfenced
+from hermes.text.visible_text import visible_lines
 from hermes.tui.calls import CALLS_KEPT, CallView, call_view, tail
 from hermes.tui.transcript_items import HermesText, PersonText, Prose, TranscriptItem
-from hermes.views.quoting import unfenced
-from hermes.views.visible_text import visible_lines
 
 REPLIES_KEPT = 500
 

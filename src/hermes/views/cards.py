@@ -16,8 +16,8 @@ from hermes.core.people import Role
 from hermes.core.policy import UNTRUSTED
 from hermes.core.ports import Presented
 from hermes.core.session import Session, Turn, speaker
+from hermes.text.visible_text import visible_text
 from hermes.views.amounts import cells_of
-from hermes.views.visible_text import visible_text
 
 QUOTE = "│ "
 EXPIRES = "Expires "

@@ -6,9 +6,9 @@ from typing import Literal
 
 from msgspec import Struct
 
+from hermes.text.plurals import counted
 from hermes.views.amounts import money, price, share, tokens
 from hermes.views.insights import Figure, Insights
-from hermes.views.plurals import counted
 from hermes.views.session_names import short_key
 
 Tone = Literal["sheet", "ink", "faint", "line", "cached", "fresh", "output", "bar"]

@@ -3,8 +3,8 @@
 import re
 from collections.abc import Iterable
 
+from hermes.text.similar import likely
 from hermes.views.scene import Offered
-from hermes.views.similar import likely
 
 # `/etc/hosts is empty` is a sentence; `/hosts` is a command, perhaps one that does not exist.
 COMMAND = re.compile(r"/[a-z][a-z0-9_-]{0,63}(@\w+)?", re.IGNORECASE)

@@ -10,8 +10,8 @@ from itertools import takewhile
 
 from msgspec import Struct
 
-from hermes.views.similar import changes
-from hermes.views.visible_text import visible_text
+from hermes.text.similar import changes
+from hermes.text.visible_text import visible_text
 
 LINES_MAX, LINE_CHARS_MAX = 300, 500
 COMPARED_MAX = 1_000_000  # pairs of lines; larger diffs show all old, then all new lines

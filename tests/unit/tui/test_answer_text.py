@@ -6,8 +6,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from hermes.text.visible_text import visible_lines
 from hermes.tui.skins import DARK, LIGHT, MONO
-from hermes.views.visible_text import visible_lines
 from unit.tui.written import missing, on_screen
 
 WIDTHS = (20, 33, 80, 132)

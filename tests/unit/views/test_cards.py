@@ -16,9 +16,9 @@ from hermes.core.messages import Address, Call, Origin
 from hermes.core.people import Role
 from hermes.core.ports import Presented
 from hermes.core.session import Running, Session, Turn
+from hermes.text.visible_text import both_ends
 from hermes.views.amounts import cells_of
 from hermes.views.cards import QUOTE, CardContext, card, current, expiry, folded, summary
-from hermes.views.visible_text import both_ends
 
 NOON = datetime(2026, 11, 18, 12, 0).astimezone().timestamp()
 CALL = Call(id=CallId("t-1"), tool="terminal", arguments='{"command":"curl x"}')

@@ -5,6 +5,7 @@ import re
 from hypothesis import given
 from hypothesis import strategies as st
 
+from hermes.text.quoting import mark_for, unfenced
 from hermes.views.diff import (
     LINES_MAX,
     NOT_TEXT,
@@ -16,7 +17,6 @@ from hermes.views.diff import (
     files_of,
     on_card,
 )
-from hermes.views.quoting import mark_for, unfenced
 
 OLD = b"".join(b"line %d\n" % n for n in range(1, 101))
 

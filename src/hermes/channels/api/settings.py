@@ -8,7 +8,7 @@ from msgspec import Struct
 from hermes.core.errors import Misconfigured
 from hermes.httpd.reach import KEYS as REACH_KEYS
 from hermes.httpd.reach import NetworkReach, demand_strong, reach_of
-from hermes.views.similar import likely
+from hermes.text.similar import likely
 
 SECTION: Final = "platforms.api"
 SECRET: Final = "HERMES_API_KEY"  # noqa: S105 (the name of one)

@@ -21,7 +21,7 @@ from hermes.core.channel import ChannelHost
 from hermes.core.directory import HOME, UNREAD, relay, target_of
 from hermes.core.errors import ChannelRefused
 from hermes.core.people import derived, sender_of
-from hermes.views.visible_text import visible_text
+from hermes.text.visible_text import visible_text
 
 DAYS_MAX = 7
 MESSAGES_MAX = 500  # of one chat

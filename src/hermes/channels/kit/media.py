@@ -4,7 +4,7 @@ from collections.abc import Iterable
 
 from msgspec import Struct
 
-from hermes.views.quoting import bared, name
+from hermes.text.quoting import bared, name
 
 NAME_CHARS_MAX = 64
 

@@ -11,7 +11,7 @@ from msgspec import Struct
 
 from hermes.core.errors import Misconfigured
 from hermes.core.people import Role, Sender
-from hermes.views.similar import likely
+from hermes.text.similar import likely
 
 COMMON_KEYS: Final = (
     *("enabled", "allowed_users", "allowed_chats", "require_mention"),

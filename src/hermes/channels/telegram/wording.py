@@ -13,7 +13,7 @@ from hermes.channels.telegram.updates import (
     TelegramMessage,
     User,
 )
-from hermes.views.quoting import name
+from hermes.text.quoting import name
 
 FILE_BYTES_MAX = 20_000_000  # what a bot may fetch
 QUOTE_CHARS_MAX = 300

@@ -11,7 +11,7 @@ from msgspec import Meta, Struct
 from hermes.core.errors import Misconfigured
 from hermes.core.messages import Address
 from hermes.httpd.reach import NetworkReach, demand_strong, is_weak, reach_of
-from hermes.views.similar import likely
+from hermes.text.similar import likely
 
 HERE = "platforms.webhook"
 PROMPT_CHARS_MAX = 20_000

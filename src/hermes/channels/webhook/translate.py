@@ -15,7 +15,7 @@ from hermes.channels.webhook.settings import PLACEHOLDER, WebhookRoute
 from hermes.core.ids import MessageId, SessionKey, session_key
 from hermes.core.messages import Address, Inbound, Person, sound
 from hermes.core.people import Role, derived
-from hermes.views.quoting import neutral
+from hermes.text.quoting import neutral
 
 WINDOW_S = 300.0
 DELIVERY = re.compile(r"[!-~]{1,200}")

@@ -5,8 +5,8 @@ from typing import TypeVar
 
 from hermes.core.errors import Rejected
 from hermes.core.grants import Grant
+from hermes.text.visible_text import visible_text
 from hermes.views.cards import described
-from hermes.views.visible_text import visible_text
 
 LISTED_MAX = 500
 T = TypeVar("T")

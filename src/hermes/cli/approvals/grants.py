@@ -8,8 +8,8 @@ from hermes.cli.lookup.store import open_existing_store
 from hermes.cli.options import json_option
 from hermes.cli.output.times import iso, stamp
 from hermes.core.grants import Grant
+from hermes.text.visible_text import visible_text
 from hermes.views.folder_trust import FolderAnswer, answers_in
-from hermes.views.visible_text import visible_text
 
 NO_GRANTS = "You have allowed nothing permanently"
 

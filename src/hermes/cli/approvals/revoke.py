@@ -8,8 +8,8 @@ from hermes.cli.context import CliContext
 from hermes.cli.errors import DONE
 from hermes.cli.lookup.store import open_required_store
 from hermes.cli.options import json_option
+from hermes.text.visible_text import visible_text
 from hermes.views.folder_trust import answers_in, forget_answer
-from hermes.views.visible_text import visible_text
 
 if TYPE_CHECKING:
     from argparse import ArgumentParser

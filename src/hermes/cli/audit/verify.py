@@ -7,8 +7,8 @@ from hermes.cli.errors import DONE, FAILED
 from hermes.cli.lookup.store import open_existing_store
 from hermes.cli.options import json_option
 from hermes.core.audit import FOREIGN
+from hermes.text.plurals import counted
 from hermes.views.audit import read_heads, verified
-from hermes.views.plurals import counted
 
 CHANGED = "The record was changed. Keep the home as it is, and look at a backup"
 OTHER_NODES = (

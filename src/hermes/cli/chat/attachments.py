@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from hermes.cli.errors import UsageError
-from hermes.views.visible_text import visible_text
+from hermes.text.visible_text import visible_text
 
 BYTES_MAX, IMAGES_MAX, FILES_MAX = 20_000_000, 10, 20
 TEXT_CHARS_MAX = 100_000  # of a whole message

@@ -8,8 +8,8 @@ from hermes.app.prompts import folder_to_trust
 from hermes.cli.context import CliContext
 from hermes.core.errors import StoreFailed
 from hermes.settings import Settings
+from hermes.text.visible_text import visible_text
 from hermes.views.folder_trust import FolderAnswer, keep_answer
-from hermes.views.visible_text import visible_text
 
 NAMES_MAX = 6
 EXPLAINED = (

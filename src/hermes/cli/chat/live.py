@@ -22,8 +22,8 @@ from hermes.core.ids import CallId, SessionKey
 from hermes.core.messages import Call, Outcome
 from hermes.core.signals import CallProgress, Compacting, Retrying, Signal, TextDelta
 from hermes.core.store import Journal
+from hermes.text.visible_text import visible
 from hermes.views.call_line import compact, cut, why_failed
-from hermes.views.visible_text import visible
 
 TICK_S = 0.05
 LABEL_CHARS, FRAME_CELLS = 60, 3

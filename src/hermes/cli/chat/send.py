@@ -17,8 +17,8 @@ from hermes.core.messages import Inbound
 from hermes.core.outbox import OutboxRow
 from hermes.core.session import ref
 from hermes.settings import prepare
-from hermes.views.media_types import media_type_of
-from hermes.views.similar import likely
+from hermes.text.media_types import media_type_of
+from hermes.text.similar import likely
 
 if TYPE_CHECKING:
     from argparse import ArgumentParser

@@ -17,7 +17,7 @@ from hermes.cli.gateway.service.ports import next_free, unusable
 from hermes.cli.output.times import iso
 from hermes.core.channel import GatewayStatus
 from hermes.core.errors import ChannelFailed, HermesError, Misconfigured, ProviderDenied
-from hermes.views.http_dates import parse_http_date
+from hermes.text.http_dates import parse_http_date
 from hermes.wire.faults import HttpFailed
 
 QUESTION = "Reply with the word: ok"

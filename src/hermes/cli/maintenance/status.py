@@ -18,7 +18,7 @@ from hermes.core.store import Counts
 from hermes.lazy import LazyModule
 from hermes.settings import Settings
 from hermes.settings.home import DATABASE
-from hermes.views.plurals import counted
+from hermes.text.plurals import counted
 
 if TYPE_CHECKING:
     from hermes.app import application as app

@@ -16,7 +16,7 @@ from hermes.ports.memory import (
     MemoryEntry,
     Target,
 )
-from hermes.views.plurals import counted
+from hermes.text.plurals import counted
 
 if TYPE_CHECKING:
     from argparse import ArgumentParser

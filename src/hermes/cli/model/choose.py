@@ -28,8 +28,8 @@ from hermes.core.errors import (
 )
 from hermes.lazy import LazyModule
 from hermes.settings import ModelSettings, Settings, survey
-from hermes.views.plurals import counted
-from hermes.views.similar import likely
+from hermes.text.plurals import counted
+from hermes.text.similar import likely
 
 if TYPE_CHECKING:
     from argparse import ArgumentParser

@@ -14,7 +14,7 @@ from msgspec import Struct
 
 from hermes.cli.output.hints import as_called
 from hermes.cli.output.wrapping import width_of, wrapped
-from hermes.views.visible_text import visible
+from hermes.text.visible_text import visible
 
 GAP = "  "
 

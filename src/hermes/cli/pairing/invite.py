@@ -9,8 +9,8 @@ from hermes.cli.errors import DONE, UsageError
 from hermes.cli.options import json_option
 from hermes.cli.output.times import iso
 from hermes.cli.pairing.people import ROLES, open_new_store, role_argument
+from hermes.text.plurals import counted
 from hermes.views.invites import TERMINAL, invited
-from hermes.views.plurals import counted
 
 if TYPE_CHECKING:
     from argparse import ArgumentParser

@@ -10,7 +10,7 @@ from hermes.cli.options import json_option
 from hermes.cli.output.times import ago, iso
 from hermes.cli.pairing.people import configured_owners, person_document, role_name
 from hermes.core.trust import AdmissionRequest, KnownPerson
-from hermes.views.visible_text import visible_text
+from hermes.text.visible_text import visible_text
 
 
 class PairingListOptions(JsonOptions):

@@ -9,7 +9,7 @@ from hermes.cli.lookup.session_keys import session_name
 from hermes.cli.lookup.sessions import find_session
 from hermes.cli.lookup.store import open_required_store
 from hermes.cli.sessions.rows import name_argument
-from hermes.views.plurals import counted
+from hermes.text.plurals import counted
 
 if TYPE_CHECKING:
     from argparse import ArgumentParser

@@ -15,7 +15,7 @@ from hermes.cli.sessions.transcript import readable
 from hermes.cli.sessions.transcript import row as plain_row
 from hermes.core.events import Span
 from hermes.core.session import Session
-from hermes.views.plurals import counted
+from hermes.text.plurals import counted
 
 if TYPE_CHECKING:
     from argparse import ArgumentParser

@@ -5,7 +5,7 @@ from collections.abc import Sequence
 
 from hermes.cli.output.console import Console
 from hermes.ports.skills import Candidate, ScanFinding, SkillFile, SkillShown
-from hermes.views.visible_text import visible
+from hermes.text.visible_text import visible
 
 RED, GREEN, YELLOW, CYAN = "31", "32", "33", "36"
 SOURCES = {"person": "yours", "installed": "installed", "agent": "agent", "builtin": "built in"}

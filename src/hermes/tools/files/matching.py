@@ -10,7 +10,7 @@ from itertools import accumulate
 from msgspec import Struct
 
 from hermes.core.errors import ToolFailed
-from hermes.views.similar import likely
+from hermes.text.similar import likely
 
 LINES_NAMED_MAX = 8
 CLOSEST_LINES_MAX = 20

@@ -15,8 +15,8 @@ from typing import BinaryIO
 from hermes.core.errors import ToolFailed
 from hermes.core.grants import is_beneath
 from hermes.ports.workspace import FileAccess, Files, FileStatus, WorkspacePaths
+from hermes.text.similar import likely
 from hermes.tools.files.reachable import WORKSPACE, demand_reach, output_call
-from hermes.views.similar import likely
 
 TOP = "/"
 SIBLINGS_MAX = 2_000

@@ -14,13 +14,13 @@ from hermes.core.policy import Capability
 from hermes.core.ports import Presented, Tool, ToolContext, ToolResult
 from hermes.ports.terminal import Terminal
 from hermes.ports.workspace import Workspace
+from hermes.text.plurals import counted
 from hermes.tools.arguments import Arguments
 from hermes.tools.files.opening import JudgedFiles
 from hermes.tools.files.paths import here, path_of
 from hermes.tools.files.reachable import file_finding, labels_of, output_call, reach_of
 from hermes.tools.output import CONTROLS, is_binary
 from hermes.views.diff import diff_text, file_diff, on_card
-from hermes.views.plurals import counted
 from hermes.views.tool_specs import spec_of
 
 LINES_DEFAULT, LINES_MAX = 500, 2_000

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 from tree_sitter import Language, Node, Parser
 
 from hermes.lazy import LazyModule
-from hermes.views.visible_text import is_deceptive
+from hermes.text.visible_text import is_deceptive
 
 if TYPE_CHECKING:
     import tree_sitter_bash

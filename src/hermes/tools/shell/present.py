@@ -9,6 +9,8 @@ from pathlib import Path
 import msgspec
 
 from hermes.core.ports import Presented
+from hermes.text.plurals import counted
+from hermes.text.visible_text import both_ends
 from hermes.tools.shell.digests import (
     PATH,
     FileDigest,
@@ -22,8 +24,6 @@ from hermes.tools.shell.programs import RUNNERS
 from hermes.tools.shell.verdict import Judgement
 from hermes.tools.shell.words import Invocation
 from hermes.views.cards import code, named
-from hermes.views.plurals import counted
-from hermes.views.visible_text import both_ends
 
 HEAD_CHARS, TAIL_CHARS = 1_500, 500
 PROGRAMS_MAX = 30

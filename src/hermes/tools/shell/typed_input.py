@@ -10,11 +10,11 @@ from hermes.core.policy import Finding
 from hermes.core.ports import Presented
 from hermes.core.rules import Ask, Deny
 from hermes.ports.terminal import CommandLaunch
+from hermes.text.visible_text import both_ends
 from hermes.tools.shell.paths import CommandPlace
 from hermes.tools.shell.programs import RUNNERS
 from hermes.tools.shell.verdict import judge
 from hermes.views.cards import code, named
-from hermes.views.visible_text import both_ends
 
 SHELLS = frozenset({"ash", "bash", "dash", "fish", "ksh", "mksh", "sh", "yash", "zsh"})
 HEAD_CHARS, TAIL_CHARS = 1_500, 500

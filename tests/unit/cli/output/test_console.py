@@ -5,7 +5,7 @@ import json
 import pytest
 
 from hermes.cli.output.console import aligned
-from hermes.views.visible_text import visible
+from hermes.text.visible_text import visible
 from unit.cli.stage import stage
 
 ROWS = [("main", "idle", "first\nline"), ("work", "running", "")]

@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from hermes.views.plurals import counted
+from hermes.text.plurals import counted
 
 SRC = Path(__file__).parents[3] / "src"
 

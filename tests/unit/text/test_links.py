@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from hermes.views.links import links_as_text
+from hermes.text.links import links_as_text
 
 URL = "https://evil.test/?q=secret"
 

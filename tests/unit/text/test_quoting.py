@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from hermes.context.place import place, this_machine
-from hermes.views.quoting import NAME_CHARS_MAX, mark_for, name, neutral
+from hermes.text.quoting import NAME_CHARS_MAX, mark_for, name, neutral
 
 
 @given(st.text())

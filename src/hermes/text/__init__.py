@@ -1,0 +1,1 @@
+"""Text helpers: quoting, plurals, links, similar words, dates and media types."""
