@@ -28,8 +28,8 @@ PARTS = {
     "collection": ["pytest", "--collect-only", "-qq"],
 }
 # A test that fails once and then passes is named with its traceback, and the run goes on. More than
-# ten of them are a fault of the change. tests/conftest.py says where there is no second chance.
-SECOND_CHANCE = ["--reruns", "1", "--reruns-delay", "2", "--max-suite-reruns", "10"]
+# twenty of them are a fault of the change. tests/conftest.py says where there is no second chance.
+SECOND_CHANCE = ["--reruns", "2", "--reruns-delay", "2", "--max-suite-reruns", "20"]
 # What one wants to know after each change: no process is killed, no window opened, no server run.
 FAST = ["tests/unit", "tests/tidy", "tests/contract", "-k", "not postgres", "-m", "not slow"]
 FULL_RUN = ["--dist", "worksteal", *SECOND_CHANCE, "--rerun-show-tracebacks"]

@@ -22,7 +22,7 @@ needs_python = pytest.mark.skipif(
     shutil.which("python3", path="/usr/local/bin:/usr/bin") is None, reason="no python3 for a box"
 )
 REFUSED, ABSENT = 1, 38  # EPERM, ENOSYS
-PATIENCE_S = 20.0
+PATIENCE_S = 60.0
 
 CALLS = """
 import ctypes, json, sys

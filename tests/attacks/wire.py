@@ -7,7 +7,7 @@ from typing import Any
 
 from tests.process.gateway import KEY
 
-WAIT_S = 30.0
+WAIT_S = 60.0
 
 
 @dataclass(frozen=True)

@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Any
 
 ROOT = Path(__file__).parents[2]
-ANSWER_S = 20.0
+ANSWER_S = 90.0
 
 
 class Kid:

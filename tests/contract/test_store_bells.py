@@ -8,7 +8,7 @@ from hermes.core.store import Store
 from tests.contract.kids import Kid, kid
 from tests.contract.places import A, B, Place, begin, conversation, lane, message
 
-SOON_S = 30.0
+SOON_S = 90.0
 SETTLE_S = 0.25  # a wait that looks once a second has most of that second before it
 AT_ONCE_S = 0.4
 QUIET_S = 0.1

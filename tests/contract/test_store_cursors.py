@@ -25,7 +25,7 @@ from tests.contract.places import (
 from tests.contract.server import fresh_database
 
 LEASE_S = 2.0
-SOON_S = 30.0
+SOON_S = 90.0
 
 
 async def read(store: Store, name: str = "events", *, account: str = "bot") -> str:

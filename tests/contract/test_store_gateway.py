@@ -28,7 +28,7 @@ from tests.contract.places import (
 )
 
 SEAT = "home on machine"
-SOON_S = 30.0
+SOON_S = 90.0
 POLL_S = 0.05
 LEASE_S = 2.0
 DAY_S = 86_400.0

@@ -24,7 +24,7 @@ from tests.contract.surgery import run
 from tests.contract.test_store_histories import play
 from tests.contract.wire import Wire
 
-SOON_S = 30.0
+SOON_S = 90.0
 WRITING_S = 1.5
 
 

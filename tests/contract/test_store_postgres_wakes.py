@@ -13,7 +13,7 @@ from hermes.core.store import Store
 from hermes.stores.postgres.listener import GAP_S
 from tests.contract.places import A, B, PostgresPlace, begin, conversation, lane, message
 
-SOON_S = 30.0
+SOON_S = 90.0
 AT_ONCE_S = 2.0
 QUIET_S = 0.4
 SESSIONS = 64

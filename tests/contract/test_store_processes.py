@@ -26,7 +26,7 @@ from tests.contract.places import (
 )
 
 LEASE_S = 2.0  # short enough to wait for, long enough for a machine that is busy with other tests
-SOON_S = 30.0
+SOON_S = 90.0
 POLL_S = 0.05
 
 

@@ -17,7 +17,7 @@ from pathlib import Path
 
 FOLDER = Path(os.environ["FAKE_SUPERVISOR"])
 UNITS = Path(os.environ["HOME"]) / ".config" / "systemd" / "user"
-PATIENCE_S = 10.0
+PATIENCE_S = 60.0
 
 
 def say(text: object) -> None:

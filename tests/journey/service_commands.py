@@ -17,7 +17,7 @@ from unit.cli.stage import stage
 DOUBLES = Path(__file__).parents[1] / "doubles"
 NAMES = ("systemctl", "journalctl", "loginctl", "launchctl")
 ASKING = {"journalctl", "print", "show", "show-environment", "show-user"}
-PATIENCE_S = 20.0
+PATIENCE_S = 60.0
 
 
 class Commands(Program):

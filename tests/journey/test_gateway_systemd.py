@@ -29,7 +29,7 @@ wait
 """
 ENTER = 'echo $$ > "$1/cgroup.procs" && shift && exec "$@"'
 UNITS = ".config/systemd/user"
-PATIENCE_S = 20.0
+PATIENCE_S = 60.0
 LIMIT = """
 import os, sys
 sys.path.insert(0, sys.argv[1])

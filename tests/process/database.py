@@ -28,8 +28,8 @@ with warnings.catch_warnings():
 PREFIX = "hermes-own-pg-"  # followed by the test's pid, which shows whether it is in use
 SPACE = "hx"  # the same for namespaces; a network interface's name is short
 NUMBERS = itertools.count()
-START_S = 30.0
-STOP_S = 30.0
+START_S = 90.0
+STOP_S = 90.0
 USER = "pgserver"  # PostgreSQL refuses to run as root; the wheel has created a user for it
 # No test cuts the machine's power, so fsync would only cost time.
 SETTINGS = """

@@ -19,8 +19,8 @@ from tests.doubles.model import Model
 
 SRC = Path(__file__).parents[2] / "src"
 KEY = "a-key-for-tests"
-READY_S = 30.0
-END_S = 30.0
+READY_S = 120.0
+END_S = 120.0
 TLS = ssl.create_default_context()  # created once: one for each client would cost 40 ms
 
 
@@ -187,7 +187,7 @@ class GatewayProcess(Home):
         await self.until(anew, READY_S)
 
     async def say(
-        self, text: str, session: str = "main", *, key: str = "", limit_s: float = 30.0
+        self, text: str, session: str = "main", *, key: str = "", limit_s: float = 120.0
     ) -> Answered:
         headers = {"authorization": f"Bearer {KEY}", "x-hermes-session-id": session}
         if key:
@@ -200,20 +200,20 @@ class GatewayProcess(Home):
 
     async def get(self, path: str) -> Any:
         headers = {"authorization": f"Bearer {KEY}"}
-        async with client(10.0) as http:
+        async with client(60.0) as http:
             got = await http.get(f"http://127.0.0.1:{self.port}{path}", headers=headers)
             got.raise_for_status()
             return got.json()
 
     async def post(self, path: str, **body: Any) -> Any:
         headers = {"authorization": f"Bearer {KEY}"}
-        async with client(10.0) as http:
+        async with client(60.0) as http:
             url = f"http://127.0.0.1:{self.port}{path}"
             got = await http.post(url, headers=headers, json=body)
             got.raise_for_status()
             return got.json()
 
-    async def until(self, holds: Callable[[], Awaitable[bool]], limit_s: float = 20.0) -> None:
+    async def until(self, holds: Callable[[], Awaitable[bool]], limit_s: float = 90.0) -> None:
         """Poll until the condition holds, which another process makes true."""
         deadline = asyncio.get_running_loop().time() + limit_s
         while not await holds():

@@ -23,7 +23,7 @@ from tests.process.gateway import KEY, GatewayProcess
 
 MODEL = {"provider": "custom", "base_url": "http://127.0.0.1:9/v1", "name": "m", "api_key": "none"}
 HOOK = {"routes": {"build": {"prompt": "{body}"}}}
-DECIDED_S = 30.0
+DECIDED_S = 90.0
 
 
 @dataclass

@@ -29,7 +29,7 @@ from hermes.stores.sqlite import open_sqlite
 from hermes.testing.hosts import FakeHost
 from hermes.testing.people import anybody, no_answer
 
-PATIENCE_S = 15.0
+PATIENCE_S = 60.0
 KEY = session_key("telegram", "dm", "5")
 CHAT = Address(platform="telegram", chat="5")
 TURN = TurnId("turn-1")

@@ -15,7 +15,7 @@ from hermes.httpd.routes import HttpRoute
 from hermes.httpd.server import Terms, serving
 from hermes.httpd.site import PlainSite
 
-WAIT_S = 10.0
+WAIT_S = 60.0
 HOST = b"Host: localhost\r\n"
 QUICK = ConnectionTimeouts(keep_alive_s=0.3, head_s=0.3, linger_s=0.3, stuck_s=0.3)
 SLOW = ConnectionTimeouts(keep_alive_s=60.0)

@@ -23,7 +23,7 @@ from hermes.testing.house import house, said
 from tests.unit.memory.shelf import Shelf
 
 KEY = session_key("test", "dm", "ada")
-PATIENCE_S = 10.0
+PATIENCE_S = 60.0
 
 
 class Corner:

@@ -19,7 +19,7 @@ from hermes.providers.catalogue import ENTRIES
 from hermes.providers.local import CONTEXT_TOKENS, SYSTEM, TALK_CHARS_MAX, Local, slim
 from hermes.providers.settings import ProviderTimeouts
 
-PATIENCE_S = 30.0
+PATIENCE_S = 60.0
 
 
 def unwatched(_glimpse: object) -> None:

@@ -14,7 +14,7 @@ from tests.contract.places import A, B, Place, conversation, message
 from hermes.core.ids import NodeId
 from hermes.stores.sqlite.wakeup import SqliteWakeUp
 
-SOON_S = 20.0
+SOON_S = 90.0
 
 
 @pytest.fixture

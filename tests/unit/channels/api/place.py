@@ -19,7 +19,7 @@ from hermes.testing.house import House, Rule, echo, house
 
 KEY = "a-key-for-tests"
 MODEL = "some-model"
-WAIT_S = 10.0
+WAIT_S = 60.0
 
 
 @dataclass(kw_only=True)

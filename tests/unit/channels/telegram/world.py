@@ -29,7 +29,7 @@ from tests.doubles.telegram import BotApi
 SPENT = Spent(purpose="vision", model="m", usage=Usage(input=7))
 ANY_NUMBER = InboundRate(a_minute=0, clock=time.monotonic)
 QUICK = PollTimeouts(silence_s=0.4, pause_s=0.02)
-WAIT_S = 10.0
+WAIT_S = 60.0
 COMMANDS = (
     Command(name="/help", busy=Busy.NOW, summary="What I can do"),
     Command(name="/stop", busy=Busy.NOW, summary="Stop"),

@@ -18,7 +18,7 @@ from hermes.stores.sqlite import open_sqlite
 from hermes.testing.hosts import FakeHost
 from hermes.testing.people import anybody, no_answer
 
-START_S = 10.0
+START_S = 60.0
 
 Accept = Callable[[Inbound], Awaitable[Accepted]]
 
