@@ -17,6 +17,7 @@ IMPORTED_AS = {
     "python-telegram-bot": "telegram",
     "pyyaml": "yaml",
     "ruamel-yaml": "ruamel",
+    "tzdata": "zoneinfo",  # the zones that it falls back to where the system has none
 }
 FILES = sorted((ROOT / "requirements").glob("*.txt"))
 

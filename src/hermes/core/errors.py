@@ -3,6 +3,7 @@
 HermesError
 ├── Misconfigured         a setting is wrong; names the key and the fix (exit status 78)
 ├── Rejected              the input is refused; tell the sender, change nothing
+│   └── BadSchedule       the words for when a job runs are not a schedule; names the fix
 ├── Refused               an event does not fit the session it was meant for; nothing was written
 ├── ToolFailed            the tool ran and says no; the model sees the text
 │   └── RecordMissing     what is known of a command is gone: its outcome is unknown
@@ -47,6 +48,10 @@ class Misconfigured(HermesError):
 
 class Rejected(HermesError):
     """The input is refused."""
+
+
+class BadSchedule(Rejected):
+    """The words for when a job runs are not a schedule. The message names the fix."""
 
 
 class Refused(HermesError):
