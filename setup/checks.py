@@ -19,6 +19,9 @@ ROOT = Path(__file__).resolve().parents[1]
 BIN = Path(sys.executable).parent
 WORKERS_MAX = 8  # more than cores: a third of the time a test waits for another process
 INSTALL_S_MAX = 120
+# Debian's packages that some tests need, with the program of each: sandboxes to attack, and clocks
+# that can be set.
+PACKAGES = {"bubblewrap": "bwrap", "faketime": "faketime"}
 # The last one compiles all tests, which each worker would do again for itself.
 PARTS = {
     "ruff format": ["ruff", "format", "--check", "--quiet"],
@@ -71,11 +74,13 @@ def run_parts() -> list[str]:
     return failed
 
 
-def install_bubblewrap() -> None:
-    """Where nobody has to be asked: as root, with apt. Elsewhere its attacks are skipped."""
-    if shutil.which("bwrap") or os.geteuid() != 0 or not shutil.which("apt-get"):
+def install_packages() -> None:
+    """Install what some tests need, where nobody has to be asked: as root, with apt. Elsewhere
+    those tests are skipped."""
+    missing = [package for package, program in PACKAGES.items() if not shutil.which(program)]
+    if not missing or os.geteuid() != 0 or not shutil.which("apt-get"):
         return
-    install = ["apt-get", "install", "-y", "--no-install-recommends", "bubblewrap"]
+    install = ["apt-get", "install", "-y", "--no-install-recommends", *missing]
     for command in (install, ["apt-get", "update"], install):
         try:
             subprocess.run(
@@ -89,14 +94,16 @@ def install_bubblewrap() -> None:
             )
         except (OSError, subprocess.TimeoutExpired):
             break
-        if shutil.which("bwrap"):
+        if all(shutil.which(PACKAGES[package]) for package in missing):
             break
-    print(f"bubblewrap: {'installed' if shutil.which('bwrap') else 'cannot be installed'}")
+    for package in missing:
+        here = shutil.which(PACKAGES[package])
+        print(f"{package}: {'installed' if here else 'cannot be installed'}")
 
 
 def main(arguments: list[str]) -> int:
     os.chdir(ROOT)
-    install_bubblewrap()
+    install_packages()
     fast = arguments == ["--fast"]
     if "--soak" in arguments:
         arguments = [word for word in arguments if word != "--soak"]
