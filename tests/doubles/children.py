@@ -1,10 +1,10 @@
 """Sessions that do a part of another session's work."""
 
+from hermes.core.child_sessions import address_of_call
 from hermes.core.ids import MessageId, session_key
 from hermes.core.messages import Inbound, Person
 from hermes.core.people import derived
 from hermes.core.ports import ToolContext
-from hermes.gateway.call_results import address_of_call
 
 
 def child_message(context: ToolContext, text: str) -> Inbound:

@@ -9,6 +9,7 @@ from hermes.agent.permit import SHARES, Permit, gone
 from hermes.agent.prompt import Prompt
 from hermes.agent.question import CHANGED, Asker
 from hermes.core.channel import Considered
+from hermes.core.child_sessions import last_words
 from hermes.core.draft import in_place_of_draft
 from hermes.core.errors import (
     ContextOverflow,
@@ -194,8 +195,7 @@ class Agent(Struct, frozen=True, kw_only=True):
         return tried.overflows < OVERFLOWS_MAX and self.clock() >= tried.not_before
 
     def _provider(self, session: Session) -> Provider:
-        options = session.turn.options if session.turn is not None else TurnOptions()
-        name = options.model or session.facts.model
+        name = model_of(session)
         return self.chosen(name) if name else self.provider
 
     def _answered(
@@ -227,7 +227,7 @@ class Agent(Struct, frozen=True, kw_only=True):
             text=f"I could not ask the model: {failure} {advice}",
             kind="notice",
         )
-        replies = (in_place_of_draft(turn, reply),)
+        replies = (last_words(turn, in_place_of_draft(turn, reply), Outcome.FAILED),)
         return TurnEnded(turn.id, "failed", self.clock(), replies)
 
     def _ended(self, context: ToolContext, result: ToolResult) -> Event:
@@ -250,6 +250,12 @@ class Agent(Struct, frozen=True, kw_only=True):
             source=compact(context.call) if UNTRUSTED in labels else "",
             diff=sound(result.diff),
         )
+
+
+def model_of(session: Session) -> str:
+    """The model of its turn, else of the session; "" is the one of the settings."""
+    options = session.turn.options if session.turn is not None else TurnOptions()
+    return options.model or session.facts.model
 
 
 async def _blobs(store: MediaStore, lines: Sequence[Line]) -> Mapping[str, bytes]:

@@ -101,7 +101,8 @@ class Asker(Struct, frozen=True, kw_only=True):
         expires_at = at + asked.timeout_s if asked.timeout_s else 0.0
         if not asked.question:
             waits_for = sound(asked.waits_for)
-            return CallDeferred(context.turn, context.call.id, at, expires_at, waits_for)
+            ends = (at, expires_at, waits_for, asked.parts)
+            return CallDeferred(context.turn, context.call.id, *ends)
         reply = Reply(
             id=ReplyId(f"{context.call.id}/question"),
             session=context.session,

@@ -9,6 +9,8 @@ from functools import cached_property
 from msgspec import Struct
 from msgspec.structs import replace
 
+from hermes.core.child_sessions import PartResult, joined_text
+from hermes.core.ids import SessionKey
 from hermes.core.messages import Call, Effect
 from hermes.core.ports import Tool, ToolScope, Toolset
 
@@ -153,6 +155,18 @@ def effect_of(tools: Toolset, call: Call) -> Effect:
     """Of a tool that is gone, the worst."""
     tool = tools.find(call.tool)
     return tool.effect(call.arguments) if tool is not None else Effect.EFFECT
+
+
+def children_of(tools: Toolset, call: Call) -> tuple[SessionKey, ...]:
+    """The sessions that a call begins and that end with its turn."""
+    tool = tools.find(call.tool)
+    return tool.children(call) if tool is not None and not call.fault else ()
+
+
+def composed(tools: Toolset, call: Call, parts: tuple[PartResult, ...]) -> str:
+    """The text of a deferred call's results."""
+    tool = tools.find(call.tool)
+    return tool.compose(parts) if tool is not None else joined_text(parts)
 
 
 def is_parallel(tools: Toolset, call: Call) -> bool:

@@ -11,6 +11,7 @@ from hermes.core.ids import SessionKey
 from hermes.gateway.drain import Drain
 from hermes.gateway.host import GatewayHost
 from hermes.gateway.serve import Serving
+from hermes.gateway.service import dispatch_family
 from hermes.gateway.supervise import beside, keep_running
 
 LOOK_S, GIVE_WAY_S = 5.0, 0.2  # between looks at sessions that others may have left
@@ -34,8 +35,9 @@ class AttendedHost(GatewayHost, kw_only=True):
             await engine.store.nodes.wake(LOOK_S)
             await engine.look_after()
             for key in tuple(self.looked_at):
-                if engine.sessions.get(key) is None:
-                    await engine.dispatch(key)  # its process may have left
+                active = engine.sessions.get(key)
+                if active is None or active.session.children:
+                    await dispatch_family(engine, key)  # its process may have left
             await asyncio.sleep(GIVE_WAY_S)
 
 

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Literal
 from msgspec import Struct, field
 
 from hermes import __version__
-from hermes.agent.loop import Agent
+from hermes.agent.loop import Agent, model_of
 from hermes.agent.offer import ToolOffer
 from hermes.agent.permit import Permit
 from hermes.agent.prompt import Prompt, Sources, compose, parts_of
@@ -19,6 +19,8 @@ from hermes.agent.question import Asker
 from hermes.agent.toolsets import (
     FilteredToolset,
     Recovering,
+    children_of,
+    composed,
     effect_of,
     for_reviews,
     is_parallel,
@@ -263,6 +265,8 @@ def _rules(parts: Parts, commands: Mapping[str, Busy], permit: Permit) -> Rules:
         effect=lambda call: effect_of(tools, call),
         recovers=Recovering(tools),
         parallel=lambda call: is_parallel(tools, call),
+        children=lambda call: children_of(tools, call),
+        composed=lambda call, parts: composed(tools, call, parts),
         verdict=permit.verdict,
         may_answer=permit.verdict,
         role=permit.role_by,
@@ -272,7 +276,7 @@ def _rules(parts: Parts, commands: Mapping[str, Busy], permit: Permit) -> Rules:
         resume=parts.resume,
         busy=parts.busy,
         tells=frozenset(manifest.name for manifest in manifests if manifest.tells_waiting),
-        window=lambda session: parts.window(session.facts.model),
+        window=lambda session: parts.window(model_of(session)),
         full_at=parts.full_at,
     )
 
@@ -292,7 +296,7 @@ def _agent(parts: Parts, permit: Permit) -> Agent:
         compose=parts.compose or plain,
         texts=parts.store.texts,
         small=parts.small or (lambda: parts.provider),
-        window=lambda session: parts.window(session.facts.model),
+        window=lambda session: parts.window(model_of(session)),
         compactor=Lazy(lambda: _compactor(parts)),
         media=parts.media,
         permit=permit,

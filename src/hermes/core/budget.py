@@ -21,13 +21,13 @@ class TurnLimits(Struct, frozen=True, kw_only=True):
 
 
 def spent(turn: Turn, limits: TurnLimits) -> str:
-    """Why the turn must end now; empty while it may go on."""
-    if turn.steps >= limits.steps_max:
+    """Why the turn must end now; empty while it may go on. Its own limits only lower ours."""
+    steps = min(filter(None, (limits.steps_max, turn.options.steps_max)))
+    if turn.steps >= steps:
         return (
-            f"I stopped after {limits.steps_max} steps without an answer. "
-            "Write “continue” to go on from here."
+            f"I stopped after {steps} steps without an answer. Write “continue” to go on from here."
         )
-    if turn.tokens >= limits.tokens_max:
+    if turn.tokens >= min(filter(None, (limits.tokens_max, turn.options.tokens_max))):
         return (
             f"I stopped after {turn.tokens:,} tokens, the limit of one turn. "
             "Write “continue” to go on from here."

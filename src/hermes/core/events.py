@@ -9,7 +9,7 @@ from typing import Literal
 from msgspec import Struct
 
 from hermes.core.grants import Grant
-from hermes.core.ids import CallId, SessionId, TurnId
+from hermes.core.ids import CallId, SessionId, SessionKey, TurnId
 from hermes.core.messages import (
     Address,
     Call,
@@ -163,17 +163,20 @@ class CallStarted(Struct, frozen=True, tag="call_started.1", omit_defaults=True)
     epoch: int
     at: float
     box: str = ""
+    children: tuple[SessionKey, ...] = ()  # sessions that it begins; they end with its turn
 
 
 class CallDeferred(Struct, frozen=True, tag="call_deferred.1", omit_defaults=True):
     """The call was begun and ends later, by a message that settles it; without one until
-    `expires_at` it has failed. `waits_for` says for what, for people."""
+    `expires_at` it has failed. `waits_for` says for what, for people. With `parts` it ends when
+    so many messages are there."""
 
     turn: TurnId
     call: CallId
     at: float
     expires_at: float = 0.0
     waits_for: str = ""
+    parts: int = 0
 
 
 class CallEnded(Struct, frozen=True, tag="call_ended.1", omit_defaults=True):
@@ -193,6 +196,8 @@ class CallEnded(Struct, frozen=True, tag="call_ended.1", omit_defaults=True):
     diff: str = ""  # what it changed in files, for people
     message: str = ""
     epoch: int = 0
+    more: tuple[str, ...] = ()  # other messages that settled it, too
+    tokens: int = 0  # that its children used; their own sessions have them in the accounts
 
 
 class TurnEnded(Struct, frozen=True, tag="turn_ended.1", omit_defaults=True):
@@ -206,7 +211,7 @@ class TurnInterrupted(Struct, frozen=True, tag="turn_interrupted.1", omit_defaul
     """Stopped on purpose. `reached` says that a request with the latest results got to a model."""
 
     turn: TurnId
-    why: Literal["stopped", "interrupted", "reset", "revoked"]
+    why: Literal["stopped", "interrupted", "reset", "revoked", "parent"]
     at: float
     reached: bool = False
 

@@ -32,7 +32,7 @@ from hermes.core.fold_views import (
 )
 from hermes.core.ids import CallId
 from hermes.core.loop_guard import after_words, answers, counted
-from hermes.core.messages import TurnOptions, UnseenDraft
+from hermes.core.messages import TurnOptions, UnseenDraft, together
 from hermes.core.provenance import labelled, read_with, sources_with, words_of
 from hermes.core.session import (
     CallState,
@@ -207,6 +207,8 @@ def _answered(session: Session, event: e.ModelAnswered) -> Session:
         steps=turn.steps + 1,
         calls=turn.calls + len(event.calls),
         tokens=turn.tokens + event.usage.input + event.usage.output,
+        model=event.model,
+        usage=event.usage if turn.usage is None else together((turn.usage, event.usage)),
     )
     counted = event.usage.input + event.usage.output
     filled = counted or session.filled + tokens_of(event.text)

@@ -76,24 +76,34 @@ def call_started(session: Session, event: e.CallStarted) -> Session:
         effect=event.effect,
         epoch=event.epoch,
         started_at=event.at,
+        children=event.children,
     )
     return with_turn(session, turn)
 
 
 def call_deferred(session: Session, event: e.CallDeferred) -> Session:
     turn = open_turn(session, event.turn)
-    change = {"stage": Stage.DEFERRED, "expires_at": event.expires_at}
-    return with_turn(session, moved(turn, event.call, (Stage.STARTED,), **change))
+    turn = moved(
+        turn,
+        event.call,
+        (Stage.STARTED,),
+        stage=Stage.DEFERRED,
+        expires_at=event.expires_at,
+        parts=event.parts,
+    )
+    return with_turn(session, turn)
 
 
 def call_ended(session: Session, event: e.CallEnded) -> Session:
     turn = resumed_by(session, open_turn(session, event.turn), event.epoch)
     may = (Stage.INTENDED, Stage.ALLOWED, Stage.STARTED, Stage.DEFERRED)
     turn = moved(turn, event.call, may, stage=Stage.ENDED)
+    if event.tokens:
+        turn = replace(turn, tokens=turn.tokens + event.tokens)
     if event.message:
-        session = without_messages(session, (event.message,))
+        session = without_messages(session, (event.message, *event.more))
     session = replace(session, sources=sources_with(session.sources, event.source))
     facts, view = session.facts.updated(event.facts), labelled(session.view, event.labels)
     filled = session.filled + tokens_of(event.text)
-    used = session.used + cost(event.spent)
+    used = session.used + cost(event.spent) + event.tokens
     return replace(with_turn(session, turn), facts=facts, view=view, filled=filled, used=used)

@@ -117,19 +117,37 @@ class Line(Struct, frozen=True, kw_only=True, omit_defaults=True):
     note: str = ""  # a word of ours, in a request only; no stored line has one
 
 
+NO_TOOLS = ("none",)  # for `TurnOptions.tools`, where a turn shall have no tool at all
+
+
 class TurnOptions(Struct, frozen=True, kw_only=True, omit_defaults=True):
     """How the turn that a message begins differs from the others of its conversation."""
 
     model: str = ""  # another model than the session's
     tools: tuple[str, ...] = ()  # only these; none: all that the session has
     calls: tuple[Call, ...] = ()  # made first, before a model is asked; their ids are not used
+    title: str = ""  # what it is about, in a few words for people
+    steps_max: int = 0  # model requests at most; 0: the limit of the settings
+    tokens_max: int = 0
+
+
+class TurnReport(Struct, frozen=True, kw_only=True, omit_defaults=True):
+    """How a turn ended whose last words are the result of another session's call."""
+
+    turn: TurnId
+    outcome: Outcome = Outcome.OK
+    model: str = ""
+    usage: Usage = Usage()
 
 
 class CallSettlement(Struct, frozen=True, kw_only=True, omit_defaults=True):
-    """Which deferred call a message ends, and how; its text is the result."""
+    """Which deferred call a message ends, and how; its text is the result. A call that waits for
+    several results names them by numbers from 1 on."""
 
     call: CallId
     outcome: Outcome = Outcome.OK
+    part: int = 0  # 0: it is the only one
+    report: TurnReport | None = None  # of the turn that brought it
 
 
 class Inbound(Struct, frozen=True, kw_only=True, omit_defaults=True):
@@ -162,9 +180,10 @@ class Inbound(Struct, frozen=True, kw_only=True, omit_defaults=True):
     automatic: bool = False  # a program wrote it and reads the answer: a bot, an auto-reply
     direct: bool | None = None  # it was said in a chat of two; None: the session's key tells
     principal: Principal | None = None  # on whose behalf, where another message caused this one
+    stops: bool = False  # with the origin `parent`: ends the work here instead of beginning some
 
 
-# `removal` says nothing: it takes a draft away for which no answer comes.
+# `removal` says nothing: it takes a draft away for which no answer comes, or ends a child's work.
 ReplyKind = Literal["answer", "notice", "question", "removal"]
 
 
@@ -190,6 +209,7 @@ class Reply(Struct, frozen=True, kw_only=True, omit_defaults=True):
     media: tuple[Media, ...] = ()
     buttons: tuple[tuple[str, str], ...] = ()  # label, and what pressing it says
     labels: tuple[str, ...] = ()  # of what an answer was made of, for chats that hear of it
+    ends: TurnReport | None = None  # these are the last words of a turn, and a call's result
 
 
 def sound(text: str) -> str:

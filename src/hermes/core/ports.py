@@ -6,9 +6,20 @@ from typing import Literal, Protocol
 from msgspec import Struct
 
 from hermes.core.channel import CommandContext
+from hermes.core.child_sessions import PartResult, joined_text
 from hermes.core.events import Event
 from hermes.core.ids import SessionKey, TurnId
-from hermes.core.messages import Address, Call, Effect, Line, Outcome, Spent, Thought, Usage
+from hermes.core.messages import (
+    Address,
+    Call,
+    Effect,
+    Line,
+    Outcome,
+    Spent,
+    Thought,
+    TurnOptions,
+    Usage,
+)
 from hermes.core.policy import WORST, Capabilities, Finding, PolicySubject
 from hermes.core.principal import NOBODY, Principal
 from hermes.core.session import Session
@@ -104,6 +115,7 @@ class Deferred(Struct, frozen=True, kw_only=True):
     timeout_s: float = 0.0
     question: str = ""
     choices: tuple[str, ...] = ()
+    parts: int = 0  # results that it takes to end it; 0: one, without a number
 
 
 class ToolResult(Struct, frozen=True, kw_only=True):
@@ -142,6 +154,8 @@ class ToolContext(Struct, frozen=True, kw_only=True):
     approved: str = ""  # the digest of what a person said yes to
     refused: str = ""  # why its tool may not begin a call now
     principal: Principal = NOBODY  # on whose behalf; what the call causes elsewhere is theirs
+    options: TurnOptions = TurnOptions()  # of its turn
+    tokens: int = 0  # that its turn has used so far
 
 
 class Tool(Struct, frozen=True, kw_only=True):
@@ -156,6 +170,8 @@ class Tool(Struct, frozen=True, kw_only=True):
     whom, where to or how much. `address` finds the chat that a call names, for the card and the
     approval: chats change their names.
     Cancelling `run` leaves a detached command alone; `stop` ends it, because a person said so.
+    `children` names the sessions that a call begins and that end with its turn; `compose` makes
+    the text of a deferred call's results.
     """
 
     spec: ToolSpec
@@ -170,6 +186,8 @@ class Tool(Struct, frozen=True, kw_only=True):
     address: Callable[[str, Sequence[ChatRow], Sequence[Home]], Address | None] | None = None
     recover: Callable[[ToolContext], Awaitable[ToolResult | None]] | None = None
     stop: Callable[[ToolContext], Awaitable[None]] | None = None
+    children: Callable[[Call], tuple[SessionKey, ...]] = lambda _call: ()
+    compose: Callable[[tuple[PartResult, ...]], str] = joined_text
     parallel: bool = False  # its calls may run beside others, as reads always may
     reviews: bool = False  # also for a look back at a conversation, which has no other tools
 

@@ -10,6 +10,7 @@ from msgspec import Struct
 
 from hermes.core import events as e
 from hermes.core.audit import AuditEntry, entries_of
+from hermes.core.child_sessions import words_at_end
 from hermes.core.codec import encode, kind_of
 from hermes.core.draft import draft_left, removals
 from hermes.core.fold import fold
@@ -177,8 +178,7 @@ def commit_of(
     needs to be sent. `trust_version` is the register's version at which the events were decided.
     """
     session, lines, replies = before, list[MessageRow](), list[Reply]()
-    turns: dict[TurnId, TurnRow] = {}
-    opens: list[SessionId] = []
+    turns, opens = dict[TurnId, TurnRow](), list[SessionId]()
     usage, calls = list[UsageRow](), list[CallRow]()
     asked, answers, audit = list[QuestionRow](), list[AnswerRow](), list[AuditEntry]()
     drafted: list[Turn] = []
@@ -186,7 +186,8 @@ def commit_of(
         after = fold(session, event)
         added = rows(session, event)
         lines += (MessageRow(session.id, session.rows + i, row) for i, row in enumerate(added))
-        replies += (r for r in replies_of(event) if r.address.platform not in fetched)
+        said = (*replies_of(event), *words_at_end(session, event, after))
+        replies += (reply for reply in said if reply.address.platform not in fetched)
         if (turn := turn_row(session, event, after)) is not None:
             turns[turn.id] = turn
         if session.waiting or isinstance(event, _SPENT):

@@ -7,6 +7,8 @@ from typing import Literal
 from msgspec import Struct
 
 from hermes.core.budget import Budgets, SpentToday, TurnLimits
+from hermes.core.child_sessions import PartResult, joined_text
+from hermes.core.ids import SessionKey
 from hermes.core.messages import Call, Effect
 from hermes.core.people import Role, Sender
 from hermes.core.session import Session
@@ -91,3 +93,7 @@ class Rules(Struct, frozen=True, kw_only=True):
     full_at: float = 0.75  # share of the window
     role: Callable[[Sender, TrustRegister], Role] = lambda _sender, _register: Role.OWNER
     box: Callable[[Call], str] = lambda _call: ""  # the sandbox's profile for it
+    children: Callable[[Call], tuple[SessionKey, ...]] = lambda _call: ()  # that it begins
+    composed: Callable[[Call, tuple[PartResult, ...]], str] = lambda _call, parts: joined_text(
+        parts
+    )  # the text of a deferred call's results

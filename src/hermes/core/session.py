@@ -20,6 +20,7 @@ from hermes.core.messages import (
     Origin,
     TurnOptions,
     UnseenDraft,
+    Usage,
 )
 from hermes.core.people import Sender, principal_of
 from hermes.core.principal import Principal
@@ -52,6 +53,8 @@ class CallState(Struct, frozen=True, kw_only=True, omit_defaults=True):
     expires_at: float = 0.0  # of a question or a deferred call; 0: never
     offer: Grant | None = None  # what "always" would mean
     session_offer: Grant | None = None  # what "for this session" would mean
+    children: tuple[SessionKey, ...] = ()  # sessions that work for it
+    parts: int = 0  # results that it waits for; 0: one, without a number
 
 
 class Mark(Struct, frozen=True, kw_only=True, omit_defaults=True):
@@ -97,6 +100,8 @@ class Turn(Struct, frozen=True, kw_only=True, omit_defaults=True):
     voices: tuple[Voice, ...] = ()  # everybody whose words are in it
     options: TurnOptions = TurnOptions()
     automatic: bool = False  # programs alone wrote it (see `loop_guard`)
+    model: str = ""  # that answered last
+    usage: Usage | None = None  # of its own model calls
 
 
 class Idle(Struct, frozen=True, tag="idle"):
@@ -177,6 +182,12 @@ class Session(Struct, frozen=True, kw_only=True, omit_defaults=True):
         return tuple(call_state for call_state in call_states if call_state.stage is Stage.ASKED)
 
     @property
+    def children(self) -> tuple[SessionKey, ...]:
+        """Return the sessions that do a part of the open turn's work now."""
+        states = self.turn.call_states if self.turn is not None else ()
+        return tuple(key for state in states if works(state) for key in state.children)
+
+    @property
     def due_at(self) -> float:
         """Return when a question or a deferred call runs out of time; 0 when none does."""
         call_states = (
@@ -190,6 +201,11 @@ class Session(Struct, frozen=True, kw_only=True, omit_defaults=True):
         if isinstance(self.phase, Waiting):
             return "asking" if self.questions else "running"
         return type(self.phase).__name__.lower()
+
+
+def works(call_state: CallState) -> bool:
+    """Return True if the call has begun and has not ended."""
+    return call_state.stage in (Stage.STARTED, Stage.DEFERRED)
 
 
 def waits(call_state: CallState) -> bool:

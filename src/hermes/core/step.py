@@ -53,6 +53,7 @@ from hermes.core.steps import (
     StartTurn,
     Steer,
     Step,
+    StopTurn,
     Suspend,
     TakeAnswer,
     TakeResult,
@@ -117,9 +118,9 @@ def _least(session: Session, turn: Turn, rules: Rules, context: DecisionContext)
     return max(rules.role(sender, context.register) for sender in speakers(session, turn))
 
 
-def _passed_on(session: Session) -> Relay | Drop | None:
+def _passed_on(session: Session) -> Relay | Drop | StopTurn | None:
     """What is passed on waits for nothing; the turn of this chat, if any, is not touched. A result
-    of a call that is over is for no one."""
+    of a call that is over is for no one. A stop ends what it finds, and what waits before it."""
     turn = session.turn
     open_ = {t.call.id for t in turn.call_states if t.stage is not Stage.ENDED} if turn else ()
     for inbound in session.waiting:
@@ -127,6 +128,8 @@ def _passed_on(session: Session) -> Relay | Drop | None:
             return Relay(inbound)
         if inbound.settles is not None and inbound.settles.call not in open_:
             return Drop(inbound)
+        if inbound.stops:
+            return StopTurn(turn.id) if turn is not None else Drop(session.waiting[0])
     return None
 
 
@@ -136,9 +139,9 @@ def _settled(
     """What ends a call that waits: its result, a person's words where these are the result, or
     that its time is over. A result that is faster than its call's deferral waits for that."""
     for call_state in filter(waits, turn.call_states):
+        if results := _results(session, call_state):
+            return TakeResult(turn.id, call_state.call, results)
         for inbound in session.waiting:
-            if call_state.stage is Stage.DEFERRED and _is_result_of(inbound, call_state):
-                return TakeResult(turn.id, call_state.call.id, inbound)
             if call_state.wants_text and _is_answer(session, turn, inbound, rules, context):
                 return TakeAnswer(turn.id, call_state.call.id, inbound)
         if 0 < call_state.expires_at <= context.at:
@@ -146,8 +149,14 @@ def _settled(
     return None
 
 
-def _is_result_of(inbound: Inbound, call_state: CallState) -> bool:
-    return inbound.settles is not None and inbound.settles.call == call_state.call.id
+def _results(session: Session, call_state: CallState) -> tuple[Inbound, ...]:
+    """What ends a deferred call; nothing while a part of it is missing."""
+    found: dict[int, Inbound] = {}
+    for inbound in session.waiting if call_state.stage is Stage.DEFERRED else ():
+        if inbound.settles is not None and inbound.settles.call == call_state.call.id:
+            found.setdefault(inbound.settles.part, inbound)
+    wanted = range(1, call_state.parts + 1) if call_state.parts else tuple(found)[:1]
+    return tuple(found[part] for part in wanted) if all(n in found for n in wanted) else ()
 
 
 def _is_answer(

@@ -132,11 +132,17 @@ class TakeAnswer(Struct, frozen=True):
 
 
 class TakeResult(Struct, frozen=True):
-    """A message ends a deferred call."""
+    """Messages end a deferred call: one, or each of its parts in their order."""
 
     turn: TurnId
-    call: CallId
-    inbound: Inbound
+    call: Call
+    inbounds: tuple[Inbound, ...]
+
+
+class StopTurn(Struct, frozen=True):
+    """Whoever began this work does not want it any more."""
+
+    turn: TurnId
 
 
 class GiveCalls(Struct, frozen=True):
@@ -204,6 +210,7 @@ Step = (
     | LetExpire
     | TakeAnswer
     | TakeResult
+    | StopTurn
     | GiveCalls
     | RefuseCall
     | RunCalls

@@ -13,11 +13,12 @@ from msgspec.structs import replace
 from hermes.core import events as e
 from hermes.core import steps as s
 from hermes.core.channel import Command, CommandCall, CommandResult
+from hermes.core.child_sessions import PartResult, last_words
 from hermes.core.directory import MIRRORED, UNREAD
 from hermes.core.draft import in_place_of_draft
 from hermes.core.errors import Refused
 from hermes.core.fold import fold
-from hermes.core.ids import CallId, ReplyId, SessionId, TurnId
+from hermes.core.ids import ReplyId, SessionId, TurnId
 from hermes.core.messages import Call, Effect, Inbound, Outcome, Reply, ReplyKind
 from hermes.core.people import Role, Sender, sender_of
 from hermes.core.rules import Rules
@@ -56,7 +57,12 @@ class AsyncCommand(Struct, frozen=True, kw_only=True):
     call: CommandCall
 
 
-Why = Literal["interrupted", "revoked"]
+Why = Literal["interrupted", "revoked", "parent"]
+_CAUSES: Mapping[type, Why] = {
+    s.Interrupt: "interrupted",
+    s.Expel: "revoked",
+    s.StopTurn: "parent",
+}
 
 
 class More(Struct, frozen=True):
@@ -143,9 +149,8 @@ class Planner(Struct, frozen=True, kw_only=True):
             case s.StartTurn(messages=messages):
                 id_, node = TurnId(self.new_id()), self.process.node
                 return (e.TurnStarted(id_, messages, epoch, at, node),)
-            case s.Interrupt(turn=turn) | s.Expel(turn=turn):
-                cause: Why = "revoked" if isinstance(step, s.Expel) else "interrupted"
-                return (e.TurnInterrupted(turn, cause, at, reached),)
+            case s.Interrupt(turn=turn) | s.Expel(turn=turn) | s.StopTurn(turn=turn):
+                return (e.TurnInterrupted(turn, _CAUSES[type(step)], at, reached),)
             case s.Steer(turn=turn, inbound=inbound):
                 return (e.TurnSteered(turn, ref(inbound), inbound.text, at),)
             case s.MarkTurn(turn=turn):
@@ -169,8 +174,8 @@ class Planner(Struct, frozen=True, kw_only=True):
                 by, message = sender_of(inbound).name, ref(inbound)
                 told = (at, inbound.text, by)
                 return (e.QuestionAnswered(turn, name, True, epoch, *told, message=message),)
-            case s.TakeResult(turn=turn, call=name, inbound=inbound):
-                return (_result(turn, name, inbound, at, epoch),)
+            case s.TakeResult(turn=turn, call=call, inbounds=inbounds):
+                return (self._result(turn, call, inbounds, epoch),)
             case s.GiveCalls(turn=turn, calls=calls) if session.turn is not None:
                 ids = (call_id(session.turn, n) for n in range(1, len(calls) + 1))
                 given = tuple(replace(c, id=id_) for c, id_ in zip(calls, ids, strict=True))
@@ -180,18 +185,45 @@ class Planner(Struct, frozen=True, kw_only=True):
                 return (e.CallEnded(turn, call.id, outcome, why, at, epoch=epoch),)
             case s.RunCalls(turn=turn, calls=calls):
                 effect, box = self.rules.effect, self.rules.box
-                return tuple(e.CallStarted(turn, c.id, effect(c), epoch, at, box(c)) for c in calls)
+                children = self.rules.children
+                return tuple(
+                    e.CallStarted(turn, c.id, effect(c), epoch, at, box(c), children(c))
+                    for c in calls
+                )
             case s.RecoverCall(turn=turn, call=call):
                 box_of = self.rules.box
                 return (e.CallStarted(turn, call.id, Effect.EFFECT, epoch, at, box_of(call)),)
             case s.SettleCall(turn=turn, call=call):
                 return (e.CallEnded(turn, call.id, Outcome.UNKNOWN, LOST, at),)
             case s.Finish(turn=turn, text=text):
-                answer = _reply(session, ReplyId(f"{turn}/0"), text, "answer")
+                done = session.turn is not None and session.turn.answer is not None
+                outcome = Outcome.OK if done else Outcome.FAILED  # a limit ended it
+                answer = _reply(session, ReplyId(f"{turn}/0"), text, "answer", outcome)
                 answer = replace(answer, labels=session.view.labels)
                 return (e.TurnEnded(turn, "answered", at, (answer,)),)
             case _:
                 raise Refused(f"{type(step).__name__} is not recorded but performed")
+
+    def _result(
+        self, turn: TurnId, call: Call, inbounds: tuple[Inbound, ...], epoch: int
+    ) -> e.CallEnded:
+        parts = tuple(PartResult(text=i.text, settled=i.settles) for i in inbounds if i.settles)
+        done = [p.settled.outcome for p in parts if p.settled.outcome is Outcome.OK]
+        reports = [part.settled.report for part in parts if part.settled.report is not None]
+        messages = tuple(map(ref, inbounds))
+        return e.CallEnded(
+            turn,
+            call.id,
+            Outcome.OK if done else parts[0].settled.outcome,
+            self.rules.composed(call, parts),
+            self.process.clock(),
+            labels=tuple(dict.fromkeys(label for i in inbounds for label in i.labels)),
+            spent=tuple(spent for i in inbounds for spent in i.spent),
+            message=messages[0],
+            epoch=epoch,
+            more=messages[1:],
+            tokens=sum(report.usage.input + report.usage.output for report in reports),
+        )
 
     def _obeyed(
         self, session: Session, step: s.RunCommand, *, epoch: int, reached: bool
@@ -236,21 +268,6 @@ def record_result(call: CommandCall, result: CommandResult) -> tuple[e.Event, ..
     return (*result.events, done)
 
 
-def _result(turn: TurnId, call: CallId, inbound: Inbound, at: float, epoch: int) -> e.CallEnded:
-    outcome = inbound.settles.outcome if inbound.settles is not None else Outcome.UNKNOWN
-    return e.CallEnded(
-        turn,
-        call,
-        outcome,
-        inbound.text,
-        at,
-        labels=inbound.labels,
-        spent=inbound.spent,
-        message=ref(inbound),
-        epoch=epoch,
-    )
-
-
 def _relayed(session: Session, inbound: Inbound, at: float) -> e.MessageRelayed | e.CommandRun:
     reply = _to(session, inbound, ReplyId(f"{ref(inbound)}/0"), inbound.text)
     whole = replace(reply, media=inbound.media, buttons=inbound.buttons)
@@ -283,12 +300,12 @@ def _launches(step: s.Step) -> tuple[Launch, ...]:
 
 def _notice(session: Session, text: str) -> tuple[Reply, ...]:
     id_ = ReplyId(f"{session.id}/{session.position}")
-    return (_reply(session, id_, text, "notice"),)
+    return (_reply(session, id_, text, "notice", Outcome.FAILED),)
 
 
-def _reply(session: Session, id_: ReplyId, text: str, kind: ReplyKind) -> Reply:
+def _reply(session: Session, id_: ReplyId, text: str, kind: ReplyKind, outcome: Outcome) -> Reply:
     turn = session.turn
     if turn is None:
         raise Refused("there is no person to reply to")
     reply = Reply(id=id_, session=session.key, address=turn.address, text=text, kind=kind)
-    return in_place_of_draft(turn, reply)
+    return last_words(turn, in_place_of_draft(turn, reply), outcome)

@@ -11,12 +11,13 @@ from contextlib import asynccontextmanager
 from msgspec import Struct, field
 
 from hermes.core.channel import Considered, GatewayState, GatewayStatus
+from hermes.core.child_sessions import CALL
 from hermes.core.errors import Fenced, Refused, Rejected, RowUnreadable, StoreClosed, StoreFailed
 from hermes.core.ids import NodeId, SessionKey
 from hermes.core.messages import Inbound
 from hermes.core.principal import AudienceOf
 from hermes.core.salvage import leaves
-from hermes.core.session import Running, Waiting
+from hermes.core.session import Running, Session, Waiting
 from hermes.core.step import command_name
 from hermes.core.store import Accepted, Claim, Journal, MediaStore, Store
 from hermes.gateway.delivery import Delivery
@@ -121,7 +122,7 @@ class Gateway(Struct, kw_only=True):
             if self.failure is not None:
                 raise self.failure
             await self.store.nodes.wake(AGAIN_S)
-            await self.dispatch(key)
+            await dispatch_family(self, key)
 
     async def deliver(self, key: SessionKey) -> None:
         """Send what waits for a session's people, until nothing more can be sent now."""
@@ -215,6 +216,11 @@ class Gateway(Struct, kw_only=True):
             if active.news:  # it came while we gave the session up
                 await self.dispatch(active.session.key)
         self.outgoing.set()
+        if active.spoken_to:
+            heard, active.spoken_to = active.spoken_to, set()
+            await self.delivery.flush({CALL}, only=active.session.key)
+            for key in heard:
+                await self.dispatch(key)
 
 
 async def _lost(engine: Gateway, active: ActiveSession, error: Exception) -> None:
@@ -245,13 +251,28 @@ async def _rested(engine: Gateway, key: SessionKey) -> bool:
     """By our own worker, or by what the journal says when another process has the session."""
     while (active := engine.sessions.get(key)) is not None:
         if active.task is None or active.task.done():
-            return True
+            return not _waits_for_children(active.session)
         await asyncio.wait({active.task})
     session = await engine.store.journal.load(key)
     if session.questions:  # only a command moves it; messages wait for that
         commands = engine.worker.planner.rules.commands
         return not any(command_name(inbound) in commands for inbound in session.waiting)
     return not session.waiting and not isinstance(session.phase, Running | Waiting)
+
+
+def _waits_for_children(session: Session) -> bool:
+    """Its turn goes on by itself when they are done, unless a person is asked meanwhile."""
+    return isinstance(session.phase, Waiting) and not session.questions and bool(session.children)
+
+
+async def dispatch_family(engine: Gateway, key: SessionKey) -> None:
+    """Look after a session and those that do a part of its work: their process may be gone, and
+    nobody else does where only one session is looked at."""
+    await engine.dispatch(key)
+    for child in (await engine.store.journal.load(key)).children:
+        if engine.sessions.get(child) is None:
+            await dispatch_family(engine, child)
+        await engine.delivery.flush({CALL}, only=child)
 
 
 async def _released(journal: Journal, key: SessionKey, node: NodeId) -> None:

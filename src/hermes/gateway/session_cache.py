@@ -39,6 +39,7 @@ class ActiveSession(Struct):
     bell: asyncio.Event = field(default_factory=asyncio.Event)
     news: bool = False  # somebody else has written to the session
     asked: bool = False  # a person asked again for its interrupted turn
+    spoken_to: set[SessionKey] = field(default_factory=set)  # sessions that have not heard it yet
     told: list[Event] = field(default_factory=list)  # to be recorded, if it still fits
     task: "asyncio.Task[None] | None" = None
     snapshot_at: int = 0

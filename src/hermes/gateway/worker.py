@@ -14,11 +14,12 @@ from msgspec import Struct
 from hermes.agent.loop import Agent
 from hermes.agent.prompt import PLAIN
 from hermes.core.channel import CommandContext, CommandResult
+from hermes.core.child_sessions import CALL
 from hermes.core.errors import HermesError, Outdated, Refused, StoreBusy, StoreFull
 from hermes.core.events import Event, Span
 from hermes.core.fold import fold_all
-from hermes.core.ids import NodeId, TurnId
-from hermes.core.messages import Call
+from hermes.core.ids import NodeId, SessionKey, TurnId
+from hermes.core.messages import Call, TurnOptions
 from hermes.core.ports import NOWHERE, ToolContext
 from hermes.core.projection import Commit, UsageRow, commit_of
 from hermes.core.session import Session, Stage, Turn, ref
@@ -163,6 +164,8 @@ class Worker(Struct, frozen=True, kw_only=True):
         )
         head = await self._written(active, commit)
         active.record(commit)
+        there = (reply.address for reply in commit.replies)
+        active.spoken_to |= {SessionKey(each.chat) for each in there if each.platform == CALL}
         self.spend(commit.usage)
         turn = commit.after.turn or before.turn
         recorded = Recorded(events, head)
@@ -256,6 +259,8 @@ class Worker(Struct, frozen=True, kw_only=True):
             approved=_approved(active.session, call),
             refused=self.agent.permit.refusal(active.session, call.tool),
             principal=self.agent.permit.principal(active.session),
+            options=active.session.turn.options if active.session.turn else TurnOptions(),
+            tokens=active.session.turn.tokens if active.session.turn else 0,
         )
 
     def _launch(self, active: ActiveSession, launch: Launch, host: CommandContext) -> None:

@@ -5,7 +5,7 @@ from typing import assert_never
 
 from hermes.core.cron import DAY_S, LAST, Cron, read_cron
 from hermes.core.schedule import Schedule, local_time
-from hermes.views.plurals import counted
+from hermes.text.plurals import counted
 
 UNITS = {"second": 1, "minute": 60, "hour": 3600, "day": DAY_S, "week": 7 * DAY_S}
 WEEKDAYS = ("sunday", "monday", "tuesday", "wednesday", "thursday", "friday", "saturday")

@@ -5,6 +5,7 @@ from msgspec.structs import replace
 
 from hermes.core import events as e
 from hermes.core import steps as s
+from hermes.core.child_sessions import address_of_call, result_message
 from hermes.core.errors import Refused
 from hermes.core.fold import fold
 from hermes.core.ids import CallId, ReplyId, SessionId
@@ -12,7 +13,7 @@ from hermes.core.messages import Call, CallSettlement, Inbound, Outcome, Reply, 
 from hermes.core.rules import Ask
 from hermes.core.session import Idle, Running, Waiting
 from hermes.core.store import Accepted
-from hermes.gateway.call_results import CallResults, address_of_call, result_message
+from hermes.gateway.call_results import CallResults
 from hermes.gateway.plan import GIVEN, TOO_LATE, Plan
 from tests.unit.core.life import Life, asked
 from tests.unit.core.strategies import inbound
@@ -38,7 +39,8 @@ def receive(life: Life, message: Inbound) -> Plan:
 
 def result(life: Life, n: int, text: str = "found", outcome: Outcome = Outcome.OK) -> Inbound:
     call = life.turn.call_states[n].call.id
-    return result_message(life.session.key, call, text, life.now, outcome=outcome)
+    settles = CallSettlement(call=call, outcome=outcome)
+    return result_message(life.session.key, settles, text, life.now)
 
 
 def ends(life: Life) -> list[tuple[Outcome, str]]:
