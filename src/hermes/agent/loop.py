@@ -140,7 +140,7 @@ class Agent(Struct, frozen=True, kw_only=True):
             result = await tool.run(context)
         except ToolFailed as failure:
             result = ToolResult(text=str(failure), outcome=Outcome.FAILED)
-        return (self._ended(context, result),)
+        return (await self._over_or_deferred(context, result),)
 
     async def recover(self, context: ToolContext) -> tuple[Event, ...]:
         """Look for the outcome of a call whose process is gone (C24), else say unknown (C23)."""
@@ -151,7 +151,7 @@ class Agent(Struct, frozen=True, kw_only=True):
         except ToolFailed as failure:
             result = ToolResult(text=f"{LOST} ({failure})", outcome=Outcome.UNKNOWN)
         result = result or ToolResult(text=LOST, outcome=Outcome.UNKNOWN)
-        return (self._ended(context, result),)
+        return (await self._over_or_deferred(context, result),)
 
     def broke(self, context: ToolContext, error: Exception) -> tuple[Event, ...]:
         """The tool itself is at fault. Nobody can say how far it came."""
@@ -230,9 +230,12 @@ class Agent(Struct, frozen=True, kw_only=True):
         replies = (last_words(turn, in_place_of_draft(turn, reply), Outcome.FAILED),)
         return TurnEnded(turn.id, "failed", self.clock(), replies)
 
-    def _ended(self, context: ToolContext, result: ToolResult) -> Event:
+    async def _over_or_deferred(self, context: ToolContext, result: ToolResult) -> Event:
         if result.deferred is not None:
-            return self.asker.defer(context, result.deferred)
+            return await self.asker.defer(context, result.deferred)
+        return self._ended(context, result)
+
+    def _ended(self, context: ToolContext, result: ToolResult) -> CallEnded:
         text = sound(result.text)
         if len(text) > RESULT_CHARS_MAX:
             text = text[:RESULT_CHARS_MAX] + f"\n[{len(text) - RESULT_CHARS_MAX} more characters]"

@@ -8,6 +8,7 @@ import msgspec
 from msgspec import Struct
 
 from hermes.agent.permit import Permit
+from hermes.core.channel import ButtonLimits
 from hermes.core.directory import place_of
 from hermes.core.draft import in_place_of_draft
 from hermes.core.events import CallDeferred, CallEnded, Event, QuestionAsked
@@ -17,11 +18,12 @@ from hermes.core.messages import LOOP, REPLY, Address, Call, Outcome, Reply, Rep
 from hermes.core.people import Role
 from hermes.core.policy import FAULTS, PRIVATE, SECRET, VERSION
 from hermes.core.ports import Deferred, Presented, Tool, ToolContext, Toolset
+from hermes.core.principal import Principal
 from hermes.core.session import Session, Turn
 from hermes.core.steps import AskPerson
 from hermes.core.store import ChatRow, Home
 from hermes.text.visible_text import both_ends
-from hermes.views.cards import CardContext, card, named
+from hermes.views.cards import OTHER, CardContext, card, named
 
 ANSWER = "Send this answer where others can read it?"
 GO_ON = "Continue to answer this bot or auto-reply?"
@@ -31,6 +33,12 @@ CHANGED = (
     "changed since. Nothing was run. Look again, and make the call again if it is still right."
 )
 _TITLES = {REPLY: ANSWER, LOOP: GO_ON}  # no tools: asked about all the same
+NOBODY_THERE = (
+    "There is no person to ask: none reads what is said here, and no home chat is set. Continue "
+    "without an answer, and say what you assumed."
+)
+BY_NUMBER = "Reply with a number, or in your own words."
+BY_COMMAND = "Answer with: /answer {} YOUR WORDS"
 ELSEWHERE = "My owner has to allow that. I have asked, and will go on when I get an answer."
 NOWHERE = "My owner has to allow that, with `hermes approvals list` on the machine that I run on."
 
@@ -43,6 +51,7 @@ class Asker(Struct, frozen=True, kw_only=True):
     answer_s: float  # how long a question waits
     new_id: Callable[[], str]
     clock: Callable[[], float]
+    buttons: Callable[[str], ButtonLimits | None] = lambda _platform: None
 
     async def ask(self, session: Session, turn: Turn, step: AskPerson) -> tuple[Event, ...]:
         """The owner, where they wanted it (which need not be where the answer goes); at home, when
@@ -94,22 +103,31 @@ class Asker(Struct, frozen=True, kw_only=True):
         )
         return (asked,)
 
-    def defer(self, context: ToolContext, asked: Deferred) -> QuestionAsked | CallDeferred:
-        """Record that a call ends later. What its tool asks, a person is asked where the turn
-        speaks, and the answer is the result."""
+    async def defer(
+        self, context: ToolContext, asked: Deferred
+    ) -> QuestionAsked | CallDeferred | CallEnded:
+        """Record that a call ends later. What its tool asks, the person behind the turn is asked
+        where it speaks, and the answer is the result; where no person reads that, at home."""
         at, id_ = self.clock(), self.new_id()
         expires_at = at + asked.timeout_s if asked.timeout_s else 0.0
         if not asked.question:
             waits_for = sound(asked.waits_for)
             ends = (at, expires_at, waits_for, asked.parts)
             return CallDeferred(context.turn, context.call.id, *ends)
+        place = await self._place(context)
+        if place is None:
+            text = NOBODY_THERE
+            return CallEnded(context.turn, context.call.id, Outcome.FAILED, text, at)
+        choices = tuple(map(sound, asked.choices))
+        away = f"\n\n{BY_COMMAND.format(id_)}" if place != context.address else ""
+        question = worded(sound(asked.question), choices, self.buttons(place.platform))
         reply = Reply(
             id=ReplyId(f"{context.call.id}/question"),
             session=context.session,
-            address=context.address,
-            text=sound(asked.question),
+            address=place,
+            text=question + away,
             kind="question",
-            buttons=tuple((sound(choice), sound(choice)) for choice in asked.choices),
+            buttons=_choice_buttons(id_, choices),
         )
         return QuestionAsked(
             turn=context.turn,
@@ -120,7 +138,15 @@ class Asker(Struct, frozen=True, kw_only=True):
             why=sound(asked.waits_for),
             expires_at=expires_at or at + self.answer_s,
             wants_text=True,
+            choices=choices,
+            asked=_asked_person(context.principal),
         )
+
+    async def _place(self, context: ToolContext) -> Address | None:
+        """Where a person reads what the turn asks; None where there is no such place."""
+        wanted = (context.address, context.principal.ask)
+        read = [at for at in wanted if at and self.permit.audience(at.platform) != "unattended"]
+        return read[0] if read else await self._home()
 
     def broke(self, turn: Turn, step: AskPerson, error: Exception) -> tuple[Event, ...]:
         text = f"The owner has to allow this, and asking failed ({error}). Nothing was run."
@@ -192,6 +218,29 @@ def _buttons(id_: str, for_session: bool, always: bool) -> tuple[tuple[str, str]
     session = (("Yes, for this session", f"/approve {id_} session"),) if for_session else ()
     more = (("Always", f"/approve {id_} always"),) if always else ()
     return (("Yes", f"/approve {id_}"), *session, *more, ("No", f"/deny {id_}"))
+
+
+def worded(question: str, choices: Sequence[str], limits: ButtonLimits | None) -> str:
+    """Return the question with its choices by number, where buttons cannot show them."""
+    shown = limits is not None and all(len(each) <= limits.label_chars for each in choices)
+    if not choices or shown:
+        return question
+    rows = [f"{number}. {choice}" for number, choice in enumerate(choices, start=1)]
+    return "\n".join([question, "", *rows, "", BY_NUMBER])
+
+
+def _choice_buttons(id_: str, choices: Sequence[str]) -> tuple[tuple[str, str], ...]:
+    if not choices:
+        return ()
+    given = ((choice, f"/answer {id_} {n}") for n, choice in enumerate(choices, start=1))
+    return (*given, (OTHER, f"/answer {id_} {OTHER.lower()}"))
+
+
+def _asked_person(principal: Principal) -> str:
+    """Return platform:id of the person behind a call; empty for what is the owner's process."""
+    if principal.person is None or principal.spoke is None:
+        return ""
+    return f"{principal.spoke.platform}:{principal.person.id}"
 
 
 def _reply(session: Session, turn: Turn, name: str, text: str, kind: ReplyKind) -> Reply:

@@ -39,6 +39,7 @@ from hermes.skills.index import index_part
 from hermes.skills.library import SkillLibrary
 from hermes.skills.remote import DOWNLOADS, Remote
 from hermes.skills.tools import skill_tools
+from hermes.tools.clarify import clarify_tool
 from hermes.tools.defaults import default_tools
 from hermes.tools.files.file_labels import FileLabels
 from hermes.tools.web import web_extract_tool
@@ -91,6 +92,7 @@ def set_up_agent(
         (
             StaticToolset((*built_in, web)),
             StaticToolset((memory_tool(memories),) if settings.memory.enabled else ()),
+            StaticToolset((clarify_tool(settings.clarify.wait),)),
             StaticToolset(skill_tools(library, agent_writes=settings.skills.agent_writes)),
         )
     )

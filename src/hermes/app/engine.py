@@ -306,6 +306,7 @@ def _agent(parts: Parts, permit: Permit) -> Agent:
             homes=parts.store.library.homes,
             chats=lambda: parts.store.library.chats(limit=CHATS_MAX),
             answer_s=parts.answer_s,
+            buttons={each.manifest.name: each.manifest.buttons for each in parts.channels}.get,
             new_id=lambda: os.urandom(16).hex(),
             clock=parts.clock,
         ),

@@ -1,4 +1,4 @@
-"""`/approve` and `/deny`: the owner's answer about exactly the call that was shown (C63)."""
+"""`/approve`, `/deny` and `/answer`: what a person says about exactly the call that waits (C63)."""
 
 import re
 
@@ -6,12 +6,13 @@ from hermes.commands.elsewhere import by_owner, forwarded
 from hermes.commands.words import quoted
 from hermes.core.channel import Command, CommandCall, CommandContext, CommandResult
 from hermes.core.events import QuestionAnswered
-from hermes.core.people import sender_of
+from hermes.core.people import Role, sender_of
 from hermes.core.projection import QuestionRow
 from hermes.core.rules import Busy
-from hermes.core.session import CallState
+from hermes.core.session import CallState, chosen
 from hermes.core.transcript import SAID_NO
-from hermes.views.cards import QUOTE, summary
+from hermes.views.cards import OTHER, QUOTE, summary
+from hermes.views.open_questions import wants_words
 from hermes.views.session_names import short_key
 
 NOTHING_WAITS = "No question is waiting for an answer."
@@ -25,6 +26,12 @@ ALWAYS = (
     "Allowed, now and for similar calls. `hermes approvals grants` lists what you have allowed."
 )
 FOR_SESSION = "Allowed, now and for similar calls in this conversation. /new ends that."
+NOT_ASKED = "I asked another person that. Only they can answer."
+SAY_IT = "Then tell me in your own words: your next message is the answer."
+ANSWERED = "That question is over: it has been answered."
+OVER = "That question is over: no answer came in time, or the work was stopped."
+WANTS_WORDS = "That question wants an answer, not permission: /answer {} YOUR WORDS"
+WANTS_YES = "That question wants permission: /approve {0} or /deny {0}"
 REASON_CHARS_MAX = 2_000
 LISTED_MAX = 20
 SESSIONS_MAX = 200  # sessions to look up titles for
@@ -87,24 +94,46 @@ def _given(call: CommandCall) -> tuple[str, str]:
     return "", call.argument
 
 
-def _asked(call: CommandCall, id_: str) -> CallState | None:
-    """Return the named question of this session; the oldest one if none is named."""
-    asked = call.session.questions
+def _asked(call: CommandCall, id_: str, *, words: bool = False) -> CallState | None:
+    """Return the named question of this session; the oldest one if none is named. One that wants
+    `words` is another kind than one that wants a yes."""
+    asked = [each for each in call.session.questions if each.wants_text is words]
     return next((each for each in asked if id_ in ("", each.question)), None)
+
+
+async def _answer(call: CommandCall, context: CommandContext) -> CommandResult:
+    """Give the words that a call waits for. Only the person who was asked may; the owner is the
+    same person wherever they speak."""
+    id_, words = _given(call)
+    asked, turn = _asked(call, id_, words=True), call.session.turn
+    if asked is None or turn is None:
+        return await _elsewhere(call, context, "/answer", id_, words)
+    by = sender_of(call.inbound).name
+    owners = call.role is Role.OWNER and call.role_of_turn is Role.OWNER
+    if by != asked.asked and not owners:
+        return _said(call, NOT_ASKED)
+    if not words or words.lower() == OTHER.lower():
+        return _said(call, SAY_IT)
+    told = chosen(asked, words)
+    answered = QuestionAnswered(turn.id, asked.call.id, True, call.epoch, call.at, told, by)
+    return CommandResult(events=(answered,))
 
 
 async def _elsewhere(
     call: CommandCall, context: CommandContext, name: str, id_: str, words: str
 ) -> CommandResult:
     """Answer a question of another session, or say that there is none."""
-    library = context.store.library
+    library, kind = context.store.library, name == "/answer"
     if id_:
         row = await library.question(id_)
         waits = [row] if row is not None and row.state == "pending" else []
         if not waits:
-            return _said(call, NO_SUCH if row is None else CLOSED.format(_ending(row)))
+            return _said(call, NO_SUCH if row is None else _over(row, wanted=kind))
+        if await wants_words(context.store.journal, waits[0]) is not kind:
+            return _said(call, WANTS_WORDS.format(id_) if not kind else WANTS_YES.format(id_))
     else:
-        waits = list(await library.questions(limit=LISTED_MAX, pending=True))
+        rows = await library.questions(limit=LISTED_MAX, pending=True)
+        waits = [r for r in rows if await wants_words(context.store.journal, r) is kind]
     if not waits:
         return _said(call, NOTHING_WAITS)
     if len(waits) > 1 and not by_owner(call):
@@ -118,6 +147,12 @@ async def _elsewhere(
         return _said(call, CLOSED.format("another question replaced it"))
     await context.accept(forwarded(call, row.key, f"{name} {row.id} {words}".strip()))
     return CommandResult()
+
+
+def _over(row: QuestionRow, *, wanted: bool) -> str:
+    if not wanted:
+        return CLOSED.format(_ending(row))
+    return ANSWERED if row.state in ("approved", "used") else OVER
 
 
 def _choice(name: str, row: QuestionRow, title: str) -> str:
@@ -151,5 +186,13 @@ QUESTION_COMMANDS = (
         summary="Refuse the waiting call, with a reason if you like",
         run_async=_deny,
         argument="[ID] [REASON]",
+    ),
+    Command(
+        name="/answer",
+        busy=Busy.NOW,
+        summary="Answer the question that waits, by the number of a choice or in your own words",
+        run_async=_answer,
+        argument="[ID] TEXT",
+        least=Role.MEMBER,
     ),
 )

@@ -134,6 +134,8 @@ class QuestionAsked(Struct, frozen=True, tag="question_asked.1", omit_defaults=T
     card: str = ""
     session_offer: Grant | None = None  # what "for this session" would mean
     wants_text: bool = False  # the answer itself is the call's result
+    choices: tuple[str, ...] = ()  # of such a question; each is answered by its number, too
+    asked: str = ""  # platform:id of the one person who may answer it; empty: the owner
 
 
 class QuestionAnswered(Struct, frozen=True, tag="question_answered.1", omit_defaults=True):

@@ -16,7 +16,7 @@ from hermes.core.fold_views import cost
 from hermes.core.loop_guard import REFUSED, counted, loop_call
 from hermes.core.messages import REPLY, Call
 from hermes.core.provenance import labelled, read_with, sources_with
-from hermes.core.session import CallState, Session, Stage, voices_with
+from hermes.core.session import CallState, Session, Stage, ref, voices_with
 
 GRANTS_MAX = 50  # for one conversation; the oldest is asked about again
 
@@ -35,6 +35,9 @@ def question_asked(session: Session, event: e.QuestionAsked) -> Session:
         question=event.id,
         digest=event.digest,
         wants_text=event.wants_text,
+        choices=event.choices,
+        asked=event.asked,
+        queued=tuple(map(ref, session.waiting)) if event.wants_text else (),
         asked_at=event.at,
         expires_at=event.expires_at,
         offer=event.offer,

@@ -49,6 +49,9 @@ class CallState(Struct, frozen=True, kw_only=True, omit_defaults=True):
     question: str = ""  # the id of what a person was asked about it
     digest: str = ""  # of what would run when a person was asked
     wants_text: bool = False  # the person's answer is the result
+    choices: tuple[str, ...] = ()  # that were offered with such a question
+    asked: str = ""  # platform:id of the one person who may answer it
+    queued: tuple[str, ...] = ()  # messages that were there before it: they answer something else
     asked_at: float = 0.0
     expires_at: float = 0.0  # of a question or a deferred call; 0: never
     offer: Grant | None = None  # what "always" would mean
@@ -211,6 +214,13 @@ def works(call_state: CallState) -> bool:
 def waits(call_state: CallState) -> bool:
     """Return True if only something from outside can end this call."""
     return call_state.stage in (Stage.ASKED, Stage.DEFERRED)
+
+
+def chosen(track: CallState, said: str) -> str:
+    """Return the choice whose number this is; else the words themselves."""
+    word = said.strip().rstrip(".)")
+    number = int(word) if word.isdecimal() and len(word) < 3 else 0
+    return track.choices[number - 1] if 0 < number <= len(track.choices) else said
 
 
 def ref(inbound: Inbound) -> str:

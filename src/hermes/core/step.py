@@ -142,7 +142,8 @@ def _settled(
         if results := _results(session, call_state):
             return TakeResult(turn.id, call_state.call, results)
         for inbound in session.waiting:
-            if call_state.wants_text and _is_answer(session, turn, inbound, rules, context):
+            asked = call_state.wants_text and _is_asked(call_state, inbound)
+            if asked and _is_answer(session, turn, inbound, rules, context):
                 return TakeAnswer(turn.id, call_state.call.id, inbound)
         if 0 < call_state.expires_at <= context.at:
             return LetExpire(turn.id, call_state.call.id)
@@ -162,12 +163,23 @@ def _results(session: Session, call_state: CallState) -> tuple[Inbound, ...]:
 def _is_answer(
     session: Session, turn: Turn, inbound: Inbound, rules: Rules, context: DecisionContext
 ) -> bool:
-    """Return True if a person says this where the turn speaks, with at least the turn's rights."""
-    spoken = inbound.origin == "person" and not inbound.automatic
-    if not spoken or command_name(inbound) in rules.commands:
+    """Return True if this is said where the turn speaks, with at least the turn's rights."""
+    if command_name(inbound) in rules.commands:
         return False
     least = _least(session, turn, rules, context)
     return inbound.address == turn.address and _role(inbound, rules, context) <= least
+
+
+def _is_asked(call_state: CallState, inbound: Inbound) -> bool:
+    """Return True if the one who was asked says this, behind the question."""
+    spoken = inbound.origin == "person" and not inbound.automatic
+    later = ref(inbound) not in call_state.queued
+    return spoken and later and call_state.asked in ("", sender_of(inbound).name)
+
+
+def answers_question(session: Session, inbound: Inbound) -> bool:
+    """Return True if the person who was asked something has said this since."""
+    return any(asked.wants_text and _is_asked(asked, inbound) for asked in session.questions)
 
 
 def _command(session: Session, rules: Rules) -> RunCommand | None:

@@ -97,10 +97,16 @@ def rows(session: Session, event: e.Event) -> tuple[Line, ...]:
             if granted and not text:
                 return ()
             outcome = Outcome.OK if granted else Outcome.DENIED
+            if not granted and not event.by and _wants_text(session, call):
+                outcome = Outcome.FAILED  # nobody answered what was no request for leave
             said = text or SAID_NO
             return (Line(role="tool", text=said, turn=turn, at=at, call=call, outcome=outcome),)
         case _:
             return ()
+
+
+def _wants_text(session: Session, call: CallId) -> bool:
+    return any(asked.wants_text and asked.call.id == call for asked in session.questions)
 
 
 def spoken(line: Line) -> str:

@@ -18,11 +18,11 @@ from hermes.core.directory import MIRRORED, UNREAD
 from hermes.core.draft import in_place_of_draft
 from hermes.core.errors import Refused
 from hermes.core.fold import fold
-from hermes.core.ids import ReplyId, SessionId, TurnId
+from hermes.core.ids import CallId, ReplyId, SessionId, TurnId
 from hermes.core.messages import Call, Effect, Inbound, Outcome, Reply, ReplyKind
 from hermes.core.people import Role, Sender, sender_of
 from hermes.core.rules import Rules
-from hermes.core.session import Session, call_id, ref, speakers
+from hermes.core.session import Session, call_id, chosen, ref, speakers
 from hermes.core.step import next_step
 from hermes.core.transcript import LOST
 from hermes.gateway.process_state import ProcessState
@@ -34,10 +34,15 @@ QUEUED = "I will answer this after the message before it. /stop stops that one."
 AFTER_RESTART = "I am restarting. Your message is saved, and I will answer it when I am back."
 NOT_YOURS = "Only my owner can use {}."
 TOO_LATE = "No result came in time. Go on without it, or try something else."
+EMPTY = "(They sent an empty message.)"
 GIVEN = "hermes:given"  # in the place of a model: the calls came with the message
 EXPIRED = (
     "No answer came in time, so this was not allowed and nothing was run. Continue without it, or "
     "say what you would need."
+)
+NO_ANSWER = (
+    "no answer: the person has not answered in time, and the question is closed. Continue without "
+    "it: take the most likely and safest reading, and say what you assumed."
 )
 REOPENED = "This is a new conversation. The previous one is saved (/resume opens it):"
 
@@ -167,13 +172,14 @@ class Planner(Struct, frozen=True, kw_only=True):
         at = self.process.clock()
         match step:
             case s.LetExpire(turn=turn, call=name):
-                if name in [asked.call.id for asked in session.questions]:
-                    return (e.QuestionAnswered(turn, name, False, epoch, at, EXPIRED),)
+                for asked in session.questions:
+                    if asked.call.id == name:
+                        text = NO_ANSWER if asked.wants_text else EXPIRED
+                        return (e.QuestionAnswered(turn, name, False, epoch, at, text),)
                 return (e.CallEnded(turn, name, Outcome.FAILED, TOO_LATE, at, epoch=epoch),)
             case s.TakeAnswer(turn=turn, call=name, inbound=inbound):
-                by, message = sender_of(inbound).name, ref(inbound)
-                told = (at, inbound.text, by)
-                return (e.QuestionAnswered(turn, name, True, epoch, *told, message=message),)
+                answered = e.QuestionAnswered(turn, name, True, epoch, at)
+                return (_answer(session, name, inbound, answered),)
             case s.TakeResult(turn=turn, call=call, inbounds=inbounds):
                 return (self._result(turn, call, inbounds, epoch),)
             case s.GiveCalls(turn=turn, calls=calls) if session.turn is not None:
@@ -266,6 +272,18 @@ def record_result(call: CommandCall, result: CommandResult) -> tuple[e.Event, ..
     """What a command made true, and that it was run."""
     done = e.CommandRun(ref(call.inbound), call.at, result.replies)
     return (*result.events, done)
+
+
+def _answer(
+    session: Session, call: CallId, inbound: Inbound, event: e.QuestionAnswered
+) -> e.QuestionAnswered:
+    """A person's message in the place of a result. A number stands for its choice."""
+    asked = next(asked for asked in session.questions if asked.call.id == call)
+    files = ", ".join(media.name or media.media_type for media in inbound.media)
+    words = chosen(asked, inbound.text)
+    text = f"{words}\n[with it they sent: {files}]".strip() if files else words
+    by = sender_of(inbound).name
+    return replace(event, text=text or EMPTY, by=by, message=ref(inbound))
 
 
 def _relayed(session: Session, inbound: Inbound, at: float) -> e.MessageRelayed | e.CommandRun:

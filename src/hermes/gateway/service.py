@@ -18,7 +18,7 @@ from hermes.core.messages import Inbound
 from hermes.core.principal import AudienceOf
 from hermes.core.salvage import leaves
 from hermes.core.session import Running, Session, Waiting
-from hermes.core.step import command_name
+from hermes.core.step import answers_question, command_name
 from hermes.core.store import Accepted, Claim, Journal, MediaStore, Store
 from hermes.gateway.delivery import Delivery
 from hermes.gateway.intake import Intake
@@ -254,9 +254,12 @@ async def _rested(engine: Gateway, key: SessionKey) -> bool:
             return not _waits_for_children(active.session)
         await asyncio.wait({active.task})
     session = await engine.store.journal.load(key)
-    if session.questions:  # only a command moves it; messages wait for that
+    if session.questions:  # only a command or an answer moves it; messages wait for that
         commands = engine.worker.planner.rules.commands
-        return not any(command_name(inbound) in commands for inbound in session.waiting)
+        moved = (
+            command_name(i) in commands or answers_question(session, i) for i in session.waiting
+        )
+        return not any(moved)
     return not session.waiting and not isinstance(session.phase, Running | Waiting)
 
 

@@ -93,6 +93,12 @@ class ApprovalsSection(Section, frozen=True, kw_only=True):
     answer_s: Wait = 24 * 3600.0
 
 
+class ClarifySection(Section, frozen=True, kw_only=True):
+    """How long a question of the agent waits for its answer, in seconds."""
+
+    wait: Wait = 24 * 3600.0
+
+
 class PeopleSection(Section, frozen=True, kw_only=True):
     """What happens to an unknown sender: they need an invite, or the owner is asked."""
 
@@ -216,6 +222,7 @@ class Settings(Section, frozen=True, kw_only=True):
     gateway: GatewaySection = GatewaySection()
     sessions: SessionsSection = SessionsSection()
     approvals: ApprovalsSection = ApprovalsSection()
+    clarify: ClarifySection = ClarifySection()
     people: PeopleSection = PeopleSection()
     terminal: TerminalSection = TerminalSection()
     display: DisplaySection = DisplaySection()

@@ -32,6 +32,7 @@ REPEATED = "The answer above does not count; asking again."
 REVISED = "The answer in full:"
 FAILED = "The turn failed."
 THOUGHT_CHARS = 400
+UNANSWERED = "No answer came in time; I go on without one."
 _STOPPED = {
     "stopped": "",  # the reply to the command says it
     "interrupted": "Stopped to answer your next message.",
@@ -202,11 +203,16 @@ class Board:
         self.calls.intend(event.calls)
 
     def _decided(self, event: e.QuestionAnswered) -> Iterator[TranscriptItem]:
+        asked = self.question
         self._close_question(event.call)
         call = self.calls.views.get(event.call)
         if event.text or not event.granted:
             outcome = Outcome.OK if event.granted else Outcome.DENIED
             self.calls.end(event.call, outcome, event.text, event.at)
+        if asked is not None and asked.call == event.call and asked.words:
+            text = " ".join(visible_lines(event.text).split())
+            yield NoticeLine(f"Your answer: {text}" if event.by else UNANSWERED, "good")
+            return
         about = " ".join(call.about.split()) if call is not None else ""  # on one line
         name = f"{call.tool}  {about}" if call is not None else "a call"
         lasting = "Always allowed" if event.grant else "Allowed"

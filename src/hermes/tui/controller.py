@@ -122,6 +122,8 @@ class WindowController:
             self.buffer.insert_text(key)
         elif question is not None and (said := question.says(key.lower())):
             self.link.say(OutgoingDraft(text=said))
+        elif question is not None and question.words:
+            self.buffer.insert_text(key)
 
     def answers_escape(self) -> bool:
         """Return True if Escape has an effect now."""

@@ -8,6 +8,7 @@ from hermes.core.events import QuestionAsked
 from hermes.core.ids import CallId, ReplyId
 from hermes.core.messages import Reply
 from hermes.text.visible_text import visible_lines
+from hermes.views.cards import OTHER
 
 GRACE_S = 0.6  # a key that was on its way when the question came up is no answer to it
 _KEYS = {
@@ -27,6 +28,7 @@ class QuestionCard(Struct, frozen=True, kw_only=True):
     call: CallId
     text: str
     answers: tuple[tuple[str, str, str], ...] = ()
+    words: bool = False  # any other line is an answer, too
 
     def says(self, key: str) -> str:
         return next((said for each, _, said in self.answers if each == key), "")
@@ -38,8 +40,16 @@ def question_card(event: QuestionAsked) -> QuestionCard:
         reply=question.id,
         call=event.call,
         text=visible_lines(question.text),
-        answers=tuple(answers(question)),
+        answers=tuple(choices(question) if event.wants_text else answers(question)),
+        words=event.wants_text,
     )
+
+
+def choices(question: Reply) -> Sequence[tuple[str, str, str]]:
+    """Return the numbers of the choices; for something else a person just writes."""
+    numbered = enumerate(question.buttons, 1)
+    keys = [(str(n), visible_lines(said), words) for n, (said, words) in numbered]
+    return [key for key in keys if key[1] != OTHER]
 
 
 def answers(question: Reply) -> Sequence[tuple[str, str, str]]:

@@ -136,7 +136,11 @@ def _question(look: Look, question: QuestionCard) -> Iterable[Row]:
     keys: Row = []
     for key, said, _ in question.answers:
         keys += [("class:key", f" {key} "), ("", f" {said}   ")]
-    if not question.answers:
+    if question.words and (look.typing or look.typed or not question.answers):
+        yield [("class:quiet", "Enter sends your answer.")]
+    elif question.words:
+        yield [*keys, ("class:quiet", "or write your answer")]
+    elif not question.answers:
         yield [("class:quiet", "Answer with a message.")]
     elif look.typing or look.typed:
         yield [("class:quiet", "Send or clear your line first; then one key answers.")]

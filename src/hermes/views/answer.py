@@ -58,7 +58,9 @@ def _after(answer: MessageAnswer, event: e.Event, message: str) -> MessageAnswer
             e.TurnStarted(turn=turn, messages=taken) | e.TurnResumed(turn=turn, messages=taken)
         ) if message in taken or (answer.becomes and answer.becomes in taken):
             return replace(answer, state="running", turn=turn)
-        case e.TurnSteered(turn=turn, message=steered) if steered == message:
+        case (
+            e.TurnSteered(turn=turn, message=taken) | e.QuestionAnswered(turn=turn, message=taken)
+        ) if taken == message:
             return replace(answer, state="running", turn=turn)
         case e.SessionSuspended(replies=replies) if answer.state in ("running", "asking"):
             return replace(answer, state="parked", replies=replies)

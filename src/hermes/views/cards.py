@@ -21,6 +21,7 @@ from hermes.views.amounts import cells_of
 
 QUOTE = "│ "
 EXPIRES = "Expires "
+OTHER = "Something else"  # than the choices of a question
 FOR_SESSION, ALWAYS = "“For this session” (until /new)", "“Always” (30 days)"
 SUMMARY_CHARS_MAX = 100
 ALLOW_NETWORK = "hermes config set terminal.allow_hosts '[\"HOST\"]'"

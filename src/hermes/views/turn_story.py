@@ -36,6 +36,7 @@ def story(events: Iterable[e.Event]) -> tuple[StepRow, ...]:
     """
     steps: list[StepRow] = []
     places: dict[CallId, int] = {}
+    asked = set[CallId]()  # whose answer is the result
     turn: TurnId | None = None
     since: float | None = None  # when the turn could last continue
     for event in events:
@@ -53,8 +54,11 @@ def story(events: Iterable[e.Event]) -> tuple[StepRow, ...]:
                 steps[places[id_]] = _started(steps[places[id_]], event)
             case e.CallEnded(call=id_, outcome=outcome, at=at) if id_ in places:
                 steps[places[id_]] = _ended(steps[places[id_]], outcome, at)
+            case e.QuestionAsked(call=id_, wants_text=True):
+                asked.add(id_)
             case e.QuestionAnswered(call=id_, at=at) if id_ in places and _ends(event):
-                outcome = Outcome.OK if event.granted else Outcome.DENIED
+                refused = Outcome.DENIED if event.by or id_ not in asked else Outcome.FAILED
+                outcome = Outcome.OK if event.granted else refused
                 steps[places[id_]] = _ended(steps[places[id_]], outcome, at)
             case e.TurnInterrupted(at=at):
                 steps = [_cut_off(step, at) for step in steps]

@@ -31,6 +31,9 @@ class _NobodyElse:
     async def questions(self, *, limit: int, pending: bool) -> tuple[()]:
         return ()
 
+    async def question(self, id_: str) -> None:
+        return None
+
 
 NOBODY = cast("CommandContext", SimpleNamespace(store=SimpleNamespace(library=_NobodyElse())))
 ANSWER_S = 3600.0

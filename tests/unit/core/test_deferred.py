@@ -9,12 +9,20 @@ from hermes.core.child_sessions import address_of_call, result_message
 from hermes.core.errors import Refused
 from hermes.core.fold import fold
 from hermes.core.ids import CallId, ReplyId, SessionId
-from hermes.core.messages import Call, CallSettlement, Inbound, Outcome, Reply, TurnOptions
+from hermes.core.messages import (
+    Call,
+    CallSettlement,
+    Inbound,
+    Outcome,
+    Person,
+    Reply,
+    TurnOptions,
+)
 from hermes.core.rules import Ask
-from hermes.core.session import Idle, Running, Waiting
+from hermes.core.session import Idle, Running, Waiting, speaker
 from hermes.core.store import Accepted
 from hermes.gateway.call_results import CallResults
-from hermes.gateway.plan import GIVEN, TOO_LATE, Plan
+from hermes.gateway.plan import EMPTY, GIVEN, NO_ANSWER, TOO_LATE, Plan
 from tests.unit.core.life import Life, asked
 from tests.unit.core.strategies import inbound
 
@@ -159,7 +167,15 @@ def asking(life: Life, n: int) -> Plan:
     step = s.AskPerson(turn.id, life.turn.call_states[n].call, "which?")
     reply = asked(life.session, step, life.now).question
     question = e.QuestionAsked(
-        turn.id, call, reply, life.now, "q" * 32, expires_at=life.now + 60, wants_text=True
+        turn.id,
+        call,
+        reply,
+        life.now,
+        "q" * 32,
+        expires_at=life.now + 60,
+        wants_text=True,
+        choices=("red", "blue"),
+        asked=speaker(life.session, turn).name,
     )
     return life.go(question)
 
@@ -174,11 +190,53 @@ def test_c72_the_next_words_of_the_person_are_the_answer_to_a_question() -> None
     assert [line.text for line in life.request() if line.role == "tool"] == ["the red one"]
 
 
-def test_c72_a_question_that_nobody_answers_is_over_in_time() -> None:
-    life = begun("look")
+def test_c85_a_message_that_was_there_before_the_question_does_not_answer_it() -> None:
+    life = begun("tidy")
+    life.say(2, "and by the way, water the roses")
+    assert isinstance(asking(life, 0).then, s.Rest)
+    assert isinstance(life.say(3, "the red one").then, s.AskModel)
+    assert [line.text for line in life.request() if line.role == "tool"] == ["the red one"]
+    assert [each.text for each in life.session.waiting] == ["and by the way, water the roses"]
+
+
+def test_c85_only_the_person_who_was_asked_answers_and_never_by_interrupting() -> None:
+    life = begun("tidy", busy="interrupt")
+    asking(life, 0)
+    stranger = replace(inbound(2, "blue!", life.now), sender=Person(id="another"))
+    assert isinstance(receive(life, stranger).then, s.Rest)
+    assert isinstance(life.session.phase, Waiting)
+    assert isinstance(life.say(3, "red").then, s.AskModel)
+    assert [line.text for line in life.request() if line.role == "tool"] == ["red"]
+
+
+def test_c85_a_number_stands_for_its_choice_and_an_empty_message_is_an_answer() -> None:
+    for said, read in (("2", "blue"), ("2.", "blue"), ("3", "3"), ("", EMPTY)):
+        life = begun("tidy")
+        asking(life, 0)
+        life.say(2, said)
+        assert [line.text for line in life.request() if line.role == "tool"] == [read]
+
+
+def test_c85_permission_is_no_answer_to_a_question() -> None:
+    life = begun("tidy")
+    asking(life, 0)
+    for n, command in enumerate(("/approve", "/deny", f"/approve {'q' * 32}"), start=2):
+        life.say(n, command)
+        assert [asked.wants_text for asked in life.session.questions] == [True]
+    assert isinstance(life.say(9, f"/answer {'q' * 32} 1").then, s.AskModel)
+    assert [line.text for line in life.request() if line.role == "tool"] == ["red"]
+
+
+def test_c85_a_question_that_nobody_answers_is_over_in_time_and_the_turn_goes_on() -> None:
+    life = begun("tidy")
     asking(life, 0)
     life.now += 61
     assert isinstance(life.go().then, s.AskModel)
+    assert life.lines[-1].text == NO_ANSWER
+    assert life.lines[-1].outcome is Outcome.FAILED
+    plan = life.say(2, f"/answer {'q' * 32} 1")
+    assert isinstance(plan.then, s.AskModel), "a late tap changes nothing"
+    assert life.lines[-1].text == NO_ANSWER
 
 
 def test_c72_a_turn_may_begin_with_calls_that_came_with_its_message() -> None:

@@ -4,6 +4,7 @@ An order is a message like any other: it is stored, then obeyed, by whichever pr
 session.
 """
 
+import hashlib
 from contextlib import ExitStack
 from typing import Final
 
@@ -25,6 +26,7 @@ from hermes.core.session import ref
 from hermes.httpd.request import HttpRequest
 from hermes.httpd.response import HttpResponse
 from hermes.views.answer import MessageAnswer
+from hermes.views.open_questions import wants_words
 
 ORDERS: Final = "api-orders"  # an account of its own: no client can take its messages' ids
 QUESTIONS_MAX: Final = 200
@@ -36,6 +38,8 @@ WORDS: Final = {
     "always": "/approve {} always",
     "deny": "/deny {}",
 }
+
+CHOICES: Final = 'Send {"answer": "approve"}, "session", "always" or "deny"'
 
 
 class ApiActions(Struct, frozen=True, eq=False):
@@ -65,8 +69,15 @@ class ApiActions(Struct, frozen=True, eq=False):
             raise unknown(f"There is no question “{id_}”.")
         if row.state != "pending":
             raise _not_open(row)
-        words = WORDS[decision.answer].format(id_)
-        said = await self._obeyed(row.key, words, f"{id_}/{decision.answer}")
+        wanted = decision.answer
+        if await wants_words(self.front.host.store.journal, row):
+            words = f"/answer {id_} {wanted}"
+        elif wanted in WORDS:
+            words = WORDS[wanted].format(id_)
+        else:
+            raise wrong(f"{CHOICES}, not “{wanted[:50]}”.", "invalid_request")
+        name = hashlib.sha256(wanted.encode()).hexdigest()[:16] if wanted not in WORDS else wanted
+        said = await self._obeyed(row.key, words, f"{id_}/{name}")
         after = await library.question(id_) or row
         if after.state == "pending" and said.state == "done":
             raise Unserved(409, said.text or f"“{id_}” was not answered.", code="not_answered")
@@ -109,8 +120,7 @@ def _decision(body: bytes) -> Decision:
     try:
         return msgspec.json.decode(body, type=Decision)
     except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as error:
-        text = 'Send {"answer": "approve"}, "session", "always" or "deny"'
-        raise wrong(f"{text}: {error}.", "invalid_request") from error
+        raise wrong(f"{CHOICES}: {error}.", "invalid_request") from error
 
 
 def _not_open(row: QuestionRow) -> Unserved:

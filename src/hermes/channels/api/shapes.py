@@ -68,9 +68,9 @@ class Asked(Struct, frozen=True):
 
 
 class Decision(Struct, frozen=True, forbid_unknown_fields=True):
-    """What a person says about a call that waits."""
+    """What a person says about a call that waits: a decision, or the words that it waits for."""
 
-    answer: Literal["approve", "deny", "session", "always"]
+    answer: str
 
 
 # ── out ─────────────────────────────────────────────────────────────────────────────────────────

@@ -25,7 +25,7 @@ CHECK_S: Final = 2.0
 SOON_CHECK_S, SOON_S = 0.2, 10.0  # after a press
 KIND, NAME = "cards", "open"
 
-_ANSWER = re.compile(r"/(?:approve|deny) ([0-9a-f]{32})(?: .*)?")
+_ANSWER = re.compile(r"/(?:approve|deny|answer) ([0-9a-f]{32})(?: .*)?")
 
 
 class Card(Struct, frozen=True):

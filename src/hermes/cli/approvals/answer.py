@@ -1,11 +1,12 @@
-"""hermes approvals answer: allow or refuse a call."""
+"""hermes approvals answer: allow or refuse a call, or answer a question of the agent."""
 
+import hashlib
 from typing import TYPE_CHECKING
 
 from hermes.cli.approvals.grant_rows import LISTED_MAX, one
 from hermes.cli.command import CliCommand, JsonOptions
 from hermes.cli.context import CliContext
-from hermes.cli.errors import DONE
+from hermes.cli.errors import DONE, UsageError
 from hermes.cli.gateway.service.lock import held
 from hermes.cli.lookup.session_keys import session_name
 from hermes.cli.lookup.store import open_required_store
@@ -13,6 +14,7 @@ from hermes.cli.options import json_option
 from hermes.core.errors import Rejected
 from hermes.core.ids import MessageId, SessionId
 from hermes.core.messages import Address, Inbound, Person
+from hermes.views.open_questions import wants_words
 
 if TYPE_CHECKING:
     from argparse import ArgumentParser
@@ -38,8 +40,8 @@ class ApprovalsAnswerOptions(JsonOptions):
 
 def _arguments(parser: "ArgumentParser") -> None:
     parser.add_argument("id", metavar="ID", help="its id, or the first characters of it")
-    choices = ("approve", "session", "always", "deny")
-    parser.add_argument("answer", choices=choices, help="your answer")
+    words = "approve, session, always or deny; to a question of the agent, your own words"
+    parser.add_argument("answer", help=words)
     parser.add_argument("reason", nargs="*", default=[], help="why not; the model reads it")
     json_option(parser)
 
@@ -51,9 +53,15 @@ async def run(options: ApprovalsAnswerOptions, context: CliContext) -> int:
         if row.state != "pending":
             by = f" by {row.decided_by}" if row.decided_by else ""
             raise Rejected(f"that question is closed: {row.state}{by}")
-        text = f"{WORDS[options.answer].format(row.id)} {' '.join(options.reason)}".strip()
+        said = " ".join((options.answer, *options.reason))
+        if await wants_words(store.journal, row):
+            text = f"/answer {row.id} {said}"
+        elif options.answer in WORDS:
+            text = f"{WORDS[options.answer].format(row.id)} {' '.join(options.reason)}".strip()
+        else:
+            raise UsageError(f"answer with one of: {', '.join(WORDS)}")
         inbound = Inbound(
-            id=MessageId(f"{row.id}/{options.answer}"),
+            id=MessageId(f"{row.id}/{hashlib.sha256(said.encode()).hexdigest()[:16]}"),
             account="approvals",
             session=row.key,
             sender=Person(id="owner"),
@@ -65,7 +73,7 @@ async def run(options: ApprovalsAnswerOptions, context: CliContext) -> int:
     if options.json:
         context.console.document({"id": row.id, "answer": options.answer})
     else:
-        context.console.say(f"{options.answer}: {row.tool}, for {session_name(row.key)}")
+        context.console.say(f"{said}: {row.tool}, for {session_name(row.key)}")
         if not held(context.home):
             context.console.tell(LATER.format(session_name(row.key)))
     return DONE

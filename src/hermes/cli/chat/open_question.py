@@ -9,13 +9,14 @@ from typing import Literal
 
 from msgspec import Struct
 
+from hermes.cli.lookup.session_keys import session_name
 from hermes.cli.output.console import Console
 from hermes.cli.output.times import iso
 from hermes.core.events import QuestionAsked
 from hermes.core.ids import SessionKey
 from hermes.core.messages import Reply
 from hermes.core.store import Store
-from hermes.tui.questions import answers
+from hermes.tui.questions import answers, choices
 
 LOOK_S = 1.0  # between checks whether another window has answered
 LINE_BYTES_MAX = 4_096
@@ -33,14 +34,19 @@ class OpenQuestion(Struct, frozen=True, kw_only=True):
     asked_at: float
     expires_at: float
     card: Reply
+    words: bool = False  # the answer is the result, not a yes or a no
 
     @property
     def command(self) -> str:
-        """Return the command that a person types to say yes."""
+        """Return the command that a person types to say yes, or to answer."""
+        if self.words:
+            return f'hermes chat -q "YOUR ANSWER" --session {session_name(self.key)}'
         return f"hermes approvals answer {self.id} approve"
 
     def choices(self) -> Sequence[tuple[str, str, str]]:
         """Return the answers: the key, its label, and the text that pressing it sends."""
+        if self.words:
+            return choices(self.card)
         usual = (("y", "Approve", f"/approve {self.id}"), ("n", "Deny", f"/deny {self.id}"))
         return answers(self.card) or usual
 
@@ -87,6 +93,7 @@ async def open_question(store: Store, key: SessionKey) -> OpenQuestion | None:
         asked_at=row.asked_at,
         expires_at=row.expires_at,
         card=asked[-1].question,
+        words=asked[-1].wants_text,
     )
 
 
@@ -104,8 +111,9 @@ async def ask_at_terminal(
     termios.tcflush(fd, termios.TCIFLUSH)
     keys = {key: said for key, _, said in question.choices()}
     shown = ", ".join(f"{key} = {label.lower()}" for key, label, _ in question.choices())
+    asks = "Your answer: " if question.words else f"Allow it? ({shown}) "
     while True:
-        console.stderr.write(f"Allow it? ({shown}) ")
+        console.stderr.write(asks)
         console.stderr.flush()
         line = await _line(fd, lambda: _is_open(find, question))
         if isinstance(line, TypedAnswer):
@@ -115,6 +123,8 @@ async def ask_at_terminal(
         word = line.strip().lower()
         if said := keys.get(WORDS.get(word, word)):
             return TypedAnswer("said", said)
+        if question.words and word:
+            return TypedAnswer("said", line.strip())
 
 
 async def _is_open(find: FindQuestion, question: OpenQuestion) -> bool:

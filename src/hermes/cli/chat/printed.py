@@ -14,6 +14,7 @@ INTERRUPTED = (
     "To continue: hermes chat -q continue --session {0}"
 )
 ASKING = "Question {0.id} waits for your answer. Answer it with:\n  {0.command}    (or: {1})"
+WANTED = "I wait for your answer. Give it with:\n  {0.command}"
 KEPT = "Your message is saved. I will answer it after that question."
 
 Document = Callable[[MessageOutcome, Sequence[Reply]], Mapping[str, object]]
@@ -90,6 +91,9 @@ class ReplyPrinter:
         """Say what a person can do about a turn that is not finished."""
         if (question := outcome.question) is not None:
             self.card(question.card)
+            if question.words:
+                self._console.tell(as_called(WANTED.format(question), self._console.environ))
+                return
             always = any(label == "Always" for _, label, _ in question.choices())
             others = ("deny", *(("always",) if always else ()))
             self._console.tell(ASKING.format(question, ", ".join(others)))
