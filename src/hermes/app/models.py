@@ -20,14 +20,16 @@ from hermes.settings import Fallback, Settings
 
 if TYPE_CHECKING:
     from hermes.providers import build
-    from hermes.providers import local as local_model
+    from hermes.providers.weights import here
+    from hermes.providers.weights.folder import WeightsFolder
     from hermes.wire import look
     from hermes.wire.response import Response
 else:
     look = LazyModule("hermes.wire.look")
     build = LazyModule("hermes.providers.build")
-    local_model = LazyModule("hermes.providers.local")
+    here = LazyModule("hermes.providers.weights.here")
 
+BUILTIN = "local"  # the provider of the built-in models
 TRY_S = 30.0  # for a model that was chosen in a chat to answer
 TRY_QUESTION = "Answer with the word OK."
 WINDOW_ASSUMED = 128_000  # where nobody said; a model that can read less says so when it is asked
@@ -104,18 +106,31 @@ class Models:
 
 def context_window(settings: Settings, name: str) -> int:
     """Return how many tokens a model can read, for people. "" is the model of the settings."""
-    provider = name.partition(":")[0] if name else settings.model.provider
-    entry = ENTRIES.get(canonical(provider) or "")
-    return (entry.context_tokens if entry is not None else 0) or window_of(settings, name)
+    tokens, _whole = _builtin_reach(settings, name)
+    return tokens or window_of(settings, name)
 
 
 def window_of(settings: Settings, name: str) -> int:
     """How many tokens a conversation may have before it is summed up, as far as anybody has said;
-    "" is the first model. (The built-in one is given only the latest words, however long it is.)"""
+    "" is the first model."""
     model = settings.model
     known = [one for one in (model, *model.fallbacks) if f"{one.provider}:{one.name}" == name]
     length = known[0].context_length if known else None if name else model.context_length
-    return length or WINDOW_ASSUMED
+    if length:
+        return length
+    tokens, whole = _builtin_reach(settings, name)
+    return tokens if whole else WINDOW_ASSUMED
+
+
+def _builtin_reach(settings: Settings, name: str) -> tuple[int, bool]:
+    """Return how many tokens a built-in model reads, and whether it is given all of them; of any
+    other model nothing is known here."""
+    provider, _, model = name.partition(":")
+    if not name:
+        provider, model = settings.model.provider, settings.model.name
+    if canonical(provider) != BUILTIN:
+        return 0, False
+    return here.local_reach(weights_of(settings), model)
 
 
 def model_provider(settings: Settings) -> Provider:
@@ -162,9 +177,14 @@ def offer(said: str) -> tuple[Offer | None, Sequence[str]]:
     return found, () if found is not None else closest(said)
 
 
-def has_builtin() -> bool:
-    """Is the built-in model installed?"""
-    return local_model.weights() is not None
+def has_engine() -> bool:
+    """Is the library installed that runs a built-in model?"""
+    return here.has_engine()
+
+
+def weights_of(settings: Settings) -> "WeightsFolder":
+    """Return the folder of the built-in models' weights. Raise Misconfigured."""
+    return here.weights_folder(settings.model.weights, settings.secrets)
 
 
 async def listed(settings: Settings) -> "tuple[build.ModelListing, ...]":
@@ -222,6 +242,7 @@ def _model_settings(settings: Settings) -> ProviderSettings:
             ),
             headers=one.headers,
             body=one.extra_body,
+            weights=settings.model.weights,
             fallback=tuple(model(other) for other in fallbacks),
         )
 

@@ -37,6 +37,7 @@ def _family(heading: str, name: str, alone: str, commands: Mapping[str, str]) ->
 FAMILIES: Mapping[str, Family] = {
     "chat": _single("Talk", "chat.chat", "Send a message and print the answer"),
     "send": _single("Talk", "chat.send", "Send a message to a chat"),
+    "tour": _single("Talk", "demo.tour", "See in two minutes what Hermes does, without a model"),
     "setup": _single("Set up", "setup.setup", "Set everything up, step by step"),
     "model": _family(
         "Set up",
@@ -45,6 +46,7 @@ FAMILIES: Mapping[str, Family] = {
         {
             "choose": "Choose a model; it is tested before it is saved",
             "list": "List the models that a provider offers",
+            "fetch": "Fetch the weights of a built-in model, checked by their digest",
             "show": "Show the current model",
             "providers": "List the known providers",
         },

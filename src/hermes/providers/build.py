@@ -20,11 +20,15 @@ from hermes.providers.wire import Wire
 
 if TYPE_CHECKING:
     from hermes.providers import anthropic, local, openai, scripted
+    from hermes.providers.weights import catalogue as weights_catalogue
+    from hermes.providers.weights import here
 else:
     anthropic = LazyModule("hermes.providers.anthropic")
     local = LazyModule("hermes.providers.local")
     openai = LazyModule("hermes.providers.openai")
     scripted = LazyModule("hermes.providers.scripted")
+    weights_catalogue = LazyModule("hermes.providers.weights.catalogue")
+    here = LazyModule("hermes.providers.weights.here")
 
 MODELS_MAX: Final = 5_000
 
@@ -68,7 +72,11 @@ async def list_models(
     if entry.protocol == "scripted":
         return (ModelListing(id="demo"),)
     if entry.protocol == "local":
-        return (ModelListing(id=local.MODEL, context_length=local.CONTEXT_TOKENS),)
+        known = weights_catalogue.known_weights(here.weights_folder(settings.weights, env).path)
+        return tuple(
+            ModelListing(id=each.name, context_length=each.context_tokens)
+            for each in weights_catalogue.in_order(known.values())
+        )
     wire = Wire(endpoint_of(settings, entry, env, "model"))
     paged = entry.protocol == "anthropic"  # that one gives twenty unless it is asked for more
     try:
@@ -94,8 +102,9 @@ async def list_models(
 
 def _link(plan: RequestPlan) -> ChainLink:
     settings = plan.settings
-    if plan.endpoint is None and plan.entry.protocol == "local":
-        return _local(settings, plan.at)
+    if plan.weights is not None:
+        model = here.local_model(plan.weights, settings.name, plan.at)
+        return local.Local(model, timeouts=settings.timeouts)
     if plan.endpoint is None:
         return _scripted(settings, plan.at)
     return Served(_speech(plan.entry.protocol), Wire(plan.endpoint), settings.name, plan.quirks)
@@ -105,10 +114,6 @@ def _speech(protocol: str) -> Speech:
     if protocol == "anthropic":
         return anthropic.ANTHROPIC_MESSAGES
     return openai.OPENAI_CHAT
-
-
-def _local(settings: ProviderSettings, at: str) -> ChainLink:
-    return local.Local(local.needed_weights(at), timeouts=settings.timeouts)
 
 
 def _scripted(settings: ProviderSettings, at: str) -> ChainLink:

@@ -15,7 +15,7 @@ _BLANK_SIGNATURE: Final = '{"google":{"thought_signature":"skip_thought_signatur
 
 class CatalogueEntry(Struct, frozen=True, kw_only=True):
     """One provider. `local` means that it needs no key; `for_models` is matched by prefix.
-    `context_tokens` is the context window of its only model, where it has but one."""
+    `suggested` are beginnings of models' names, best first, for a person who has named none."""
 
     title: str
     protocol: Literal["openai", "anthropic", "scripted", "local"] = "openai"
@@ -26,7 +26,7 @@ class CatalogueEntry(Struct, frozen=True, kw_only=True):
     aliases: tuple[str, ...] = ()
     quirks: Quirks = Quirks()
     for_models: tuple[tuple[str, Quirks], ...] = ()
-    context_tokens: int = 0
+    suggested: tuple[str, ...] = ()
 
     def quirks_of(self, model: str) -> Quirks:
         for prefix, quirks in self.for_models:
@@ -50,6 +50,7 @@ ENTRIES: Final[Mapping[str, CatalogueEntry]] = {
         title="OpenRouter",
         base_url="https://openrouter.ai/api/v1",
         keys=("OPENROUTER_API_KEY",),
+        suggested=("openrouter/auto",),
         docs="https://openrouter.ai/keys",
         quirks=_ROUTER,
         for_models=(
@@ -61,6 +62,7 @@ ENTRIES: Final[Mapping[str, CatalogueEntry]] = {
         title="OpenAI",
         base_url="https://api.openai.com/v1",
         keys=("OPENAI_API_KEY",),
+        suggested=("gpt-5-mini", "gpt-4.1-mini", "gpt-4o-mini", "gpt-"),
         docs="https://platform.openai.com/api-keys",
         quirks=Quirks(output_key="max_completion_tokens"),
     ),
@@ -69,6 +71,7 @@ ENTRIES: Final[Mapping[str, CatalogueEntry]] = {
         protocol="anthropic",
         base_url="https://api.anthropic.com/v1",
         keys=("ANTHROPIC_API_KEY",),
+        suggested=("claude-sonnet-", "claude-haiku-", "claude-"),
         docs="https://console.anthropic.com/settings/keys",
         aliases=("claude",),
         quirks=_CLAUDE,
@@ -77,6 +80,7 @@ ENTRIES: Final[Mapping[str, CatalogueEntry]] = {
         title="Nous Portal",
         base_url="https://inference-api.nousresearch.com/v1",
         keys=("NOUS_API_KEY", "NOUSRESEARCH_API_KEY"),
+        suggested=("Hermes-4", "nousresearch/hermes-4"),
         docs="https://portal.nousresearch.com",
         aliases=("nous-portal", "nousresearch"),
         quirks=replace(_ROUTER, headers={}),
@@ -86,6 +90,7 @@ ENTRIES: Final[Mapping[str, CatalogueEntry]] = {
         title="NVIDIA NIM",
         base_url="https://integrate.api.nvidia.com/v1",
         keys=("NVIDIA_API_KEY", "NIM_API_KEY"),
+        suggested=("openai/gpt-oss-120b", "meta/llama-3.3"),
         docs="https://build.nvidia.com",
         aliases=("nim", "nvidia-nim"),
     ),
@@ -93,6 +98,7 @@ ENTRIES: Final[Mapping[str, CatalogueEntry]] = {
         title="z.ai",
         base_url="https://api.z.ai/api/paas/v4",
         keys=("ZAI_API_KEY", "GLM_API_KEY", "Z_AI_API_KEY"),
+        suggested=("glm-",),
         docs="https://z.ai/manage-apikey/apikey-list",
         aliases=("z.ai", "z-ai", "glm", "zhipu"),
         quirks=Quirks(reasoning_field="reasoning_content"),
@@ -101,6 +107,7 @@ ENTRIES: Final[Mapping[str, CatalogueEntry]] = {
         title="Kimi (Moonshot AI)",
         base_url="https://api.moonshot.ai/v1",
         keys=("KIMI_API_KEY", "MOONSHOT_API_KEY"),
+        suggested=("kimi-latest", "kimi-k2", "kimi-"),
         docs="https://platform.kimi.ai/console/api-keys",
         aliases=("moonshot", "moonshotai"),
         quirks=_READS_ITS_REASONING,
@@ -110,6 +117,7 @@ ENTRIES: Final[Mapping[str, CatalogueEntry]] = {
         protocol="anthropic",
         base_url="https://api.minimax.io/anthropic/v1",
         keys=("MINIMAX_API_KEY",),
+        suggested=("MiniMax-M",),
         docs="https://platform.minimax.io",
         quirks=_CLAUDE,
     ),
@@ -117,6 +125,7 @@ ENTRIES: Final[Mapping[str, CatalogueEntry]] = {
         title="Xiaomi MiMo",
         base_url="https://api.xiaomimimo.com/v1",
         keys=("XIAOMI_API_KEY", "MIMO_API_KEY"),
+        suggested=("mimo-",),
         docs="https://platform.xiaomimimo.com",
         aliases=("mimo", "xiaomi-mimo"),
         quirks=replace(_READS_ITS_REASONING, output_key="max_completion_tokens"),
@@ -125,6 +134,7 @@ ENTRIES: Final[Mapping[str, CatalogueEntry]] = {
         title="Hugging Face",
         base_url="https://router.huggingface.co/v1",
         keys=("HF_TOKEN", "HUGGINGFACE_API_KEY"),
+        suggested=("openai/gpt-oss-120b", "Qwen/Qwen3"),
         docs="https://huggingface.co/settings/tokens",
         aliases=("hf", "hugging-face"),
     ),
@@ -132,6 +142,7 @@ ENTRIES: Final[Mapping[str, CatalogueEntry]] = {
         title="Groq",
         base_url="https://api.groq.com/openai/v1",
         keys=("GROQ_API_KEY",),
+        suggested=("openai/gpt-oss-120b", "llama-3.3"),
         docs="https://console.groq.com/keys",
         quirks=Quirks(output_key="max_completion_tokens"),
     ),
@@ -139,6 +150,7 @@ ENTRIES: Final[Mapping[str, CatalogueEntry]] = {
         title="Together",
         base_url="https://api.together.xyz/v1",
         keys=("TOGETHER_API_KEY",),
+        suggested=("openai/gpt-oss-120b", "Qwen/Qwen3"),
         docs="https://api.together.ai/settings/api-keys",
         aliases=("togetherai", "together-ai"),
     ),
@@ -146,6 +158,7 @@ ENTRIES: Final[Mapping[str, CatalogueEntry]] = {
         title="DeepSeek",
         base_url="https://api.deepseek.com/v1",
         keys=("DEEPSEEK_API_KEY",),
+        suggested=("deepseek-chat",),
         docs="https://platform.deepseek.com/api_keys",
         quirks=_READS_ITS_REASONING,
     ),
@@ -153,6 +166,7 @@ ENTRIES: Final[Mapping[str, CatalogueEntry]] = {
         title="Mistral",
         base_url="https://api.mistral.ai/v1",
         keys=("MISTRAL_API_KEY",),
+        suggested=("mistral-medium-latest", "mistral-small-latest"),
         docs="https://console.mistral.ai/api-keys",
         quirks=Quirks(call_ids="nine", usage_option=False),
     ),
@@ -160,6 +174,7 @@ ENTRIES: Final[Mapping[str, CatalogueEntry]] = {
         title="Google",
         base_url="https://generativelanguage.googleapis.com/v1beta/openai",
         keys=("GEMINI_API_KEY", "GOOGLE_API_KEY"),
+        suggested=("gemini-flash-latest", "gemini-2.5-flash", "gemini-"),
         docs="https://aistudio.google.com/app/apikey",
         aliases=("gemini", "google-ai"),
         quirks=_GEMINI,
@@ -169,6 +184,7 @@ ENTRIES: Final[Mapping[str, CatalogueEntry]] = {
         title="xAI",
         base_url="https://api.x.ai/v1",
         keys=("XAI_API_KEY",),
+        suggested=("grok-4", "grok-"),
         docs="https://console.x.ai",
         aliases=("x.ai", "grok"),
         quirks=Quirks(output_key="max_completion_tokens"),
@@ -188,12 +204,41 @@ ENTRIES: Final[Mapping[str, CatalogueEntry]] = {
         docs="https://lmstudio.ai",
         aliases=("lm-studio",),
     ),
+    "llamacpp": CatalogueEntry(
+        title="llama.cpp",
+        base_url="http://127.0.0.1:8080/v1",
+        keys=("LLAMA_API_KEY",),
+        local=True,
+        docs="https://github.com/ggml-org/llama.cpp",
+        aliases=("llama.cpp", "llama-cpp", "llama-server"),
+    ),
     "vllm": CatalogueEntry(
         title="vLLM",
         base_url="http://127.0.0.1:8000/v1",
         keys=("VLLM_API_KEY",),
         local=True,
         docs="https://docs.vllm.ai",
+    ),
+    "sglang": CatalogueEntry(
+        title="SGLang",
+        base_url="http://127.0.0.1:30000/v1",
+        keys=("SGLANG_API_KEY",),
+        local=True,
+        docs="https://docs.sglang.ai",
+    ),
+    "jan": CatalogueEntry(
+        title="Jan",
+        base_url="http://127.0.0.1:1337/v1",
+        keys=("JAN_API_KEY",),
+        local=True,
+        docs="https://jan.ai",
+    ),
+    "koboldcpp": CatalogueEntry(
+        title="KoboldCpp",
+        base_url="http://127.0.0.1:5001/v1",
+        keys=("KOBOLDCPP_API_KEY",),
+        local=True,
+        docs="https://github.com/LostRuins/koboldcpp",
     ),
     "custom": CatalogueEntry(
         title="Any OpenAI-compatible server",
@@ -214,7 +259,6 @@ ENTRIES: Final[Mapping[str, CatalogueEntry]] = {
         protocol="local",
         local=True,
         aliases=("builtin", "built-in", "embedded"),
-        context_tokens=4_096,
     ),
     "scripted": CatalogueEntry(
         title="Scripted answers, for tests and demos",

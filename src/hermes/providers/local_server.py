@@ -1,8 +1,8 @@
 """The built-in model as a process of its own: it serves on loopback until its parent is gone.
 
 local.py runs this as a script, and it imports nothing of ours. One line of JSON comes in: weights,
-key, threads. One goes out: the URL, or the error. Then it serves until its standard input ends,
-which happens however the parent ends.
+name, key, threads, limits. One goes out: the URL, or the error. Then it serves until its standard
+input ends, which happens however the parent ends.
 """
 
 import json
@@ -11,25 +11,21 @@ import sys
 
 import xllamacpp
 
-CONTEXT_TOKENS = 4_096
-ANSWER_TOKENS_MAX = 512
-NAME = "smollm2-135m"
-
 
 def serve(order: dict[str, str]) -> "xllamacpp.Server":
     """Start the server: loopback only, with a key, without web pages, one conversation at a time,
     no cache."""
     params = xllamacpp.CommonParams()
     params.model.path = order["weights"]
-    params.model_alias = {NAME}
+    params.model_alias = {order["name"]}
     params.hostnames = ["127.0.0.1"]
     params.port = 0
     params.api_keys = [order["key"]]
     params.cors_origins = "null"
     params.ui = params.endpoint_slots = params.endpoint_props = False
     params.verbosity = 0
-    params.n_ctx = CONTEXT_TOKENS
-    params.n_predict = ANSWER_TOKENS_MAX
+    params.n_ctx = int(order["context_tokens"])
+    params.n_predict = int(order["answer_tokens_max"])
     params.n_parallel = 1
     params.cache_ram_mib = 0
     params.cpuparams.n_threads = params.cpuparams_batch.n_threads = int(order["threads"])

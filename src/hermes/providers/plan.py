@@ -4,18 +4,25 @@
 """
 
 from collections.abc import Mapping
-from typing import Final
+from typing import TYPE_CHECKING, Final
 
 from msgspec import Struct
 from msgspec.structs import replace
 
 from hermes.core.errors import Misconfigured
+from hermes.lazy import LazyModule
 from hermes.providers.catalogue import ENTRIES, CatalogueEntry, canonical, closest
 from hermes.providers.endpoint import Endpoint, EndpointLabel
 from hermes.providers.pieces import Quirks
 from hermes.providers.settings import ProviderSettings
 from hermes.wire.origin import BadURL, origin
 from hermes.wire.route import is_loopback
+
+if TYPE_CHECKING:
+    from hermes.providers.weights import here
+    from hermes.providers.weights.folder import WeightsFolder
+else:
+    here = LazyModule("hermes.providers.weights.here")
 
 ANTHROPIC_VERSION: Final = "2023-06-01"
 FALLBACKS_MAX: Final = 8
@@ -33,6 +40,7 @@ class RequestPlan(Struct, frozen=True, kw_only=True):
     entry: CatalogueEntry
     quirks: Quirks = Quirks()
     endpoint: Endpoint | None = None
+    weights: "WeightsFolder | None" = None  # of a built-in model
 
 
 def planned(settings: ProviderSettings, env: Mapping[str, str]) -> tuple[RequestPlan, ...]:
@@ -49,8 +57,11 @@ def planned(settings: ProviderSettings, env: Mapping[str, str]) -> tuple[Request
 
 def _plan(settings: ProviderSettings, env: Mapping[str, str], at: str) -> RequestPlan:
     entry = entry_of(settings, at)
-    if entry.protocol in ("scripted", "local"):
+    if entry.protocol == "scripted":
         return RequestPlan(at=at, settings=settings, entry=entry)
+    if entry.protocol == "local":
+        folder = here.weights_folder(settings.weights, env)
+        return RequestPlan(at=at, settings=settings, entry=entry, weights=folder)
     if not settings.name.strip():
         raise Misconfigured(f"{at}.name", "no model is chosen", "Run: hermes model")
     quirks = entry.quirks_of(settings.name)

@@ -38,6 +38,7 @@ class ProviderSettings(Struct, frozen=True, kw_only=True):
     headers: Mapping[str, str] = {}
     body: Mapping[str, object] = {}  # goes into every request as it is
     fallback: tuple["ProviderSettings", ...] = ()
+    weights: str = ""  # the folder of the built-in models' weights; "": the usual one
 
     def __repr__(self) -> str:
         return f"ProviderSettings({self.provider!r}, {self.name!r}, {self.base_url!r})"

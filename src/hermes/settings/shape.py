@@ -17,6 +17,13 @@ Number = Annotated[int, Meta(ge=0, le=10**12, description="a whole number, 0 or 
 Money = Annotated[float, Meta(gt=0, le=10**9, description="an amount in US dollars, above 0")]
 Share = Annotated[float, Meta(gt=0, lt=1, description="a share between 0 and 1")]
 Url = Annotated[str, Meta(pattern="^(https?://.+)?$", description="a URL: http://… or https://…")]
+ServerUrl = Annotated[
+    str, Meta(pattern="^https?://.+$", description="a URL: http://127.0.0.1:11434/v1")
+]
+# Where Ollama, LM Studio, llama.cpp, vLLM, SGLang, Jan and KoboldCpp serve, unless told otherwise.
+SERVERS = tuple(
+    f"http://127.0.0.1:{port}/v1" for port in (11434, 1234, 8080, 8000, 30000, 1337, 5001)
+)
 StoreUrl = Annotated[
     str, Meta(pattern="^(sqlite|postgres(ql)?://.+)$", description="sqlite or postgresql://…")
 ]
@@ -63,6 +70,8 @@ class ModelSettings(Fallback, frozen=True, kw_only=True):
     """The main model, and the fallbacks for when it fails."""
 
     fallbacks: tuple[Fallback, ...] = ()
+    weights: str = ""  # the folder for the weights of built-in models; "": in the user's cache
+    servers: tuple[ServerUrl, ...] = SERVERS  # where to look for model servers of this computer
 
     def __repr__(self) -> str:
         return f"Model({self.provider}:{self.name})"

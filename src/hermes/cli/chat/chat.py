@@ -10,11 +10,11 @@ from hermes.lazy import LazyModule
 if TYPE_CHECKING:
     from argparse import ArgumentParser
 
-    from hermes.cli.chat import ask, builtin_fallback
+    from hermes.cli.chat import ask, lent_model
     from hermes.cli.context import CliContext
 else:
     ask = LazyModule("hermes.cli.chat.ask")
-    builtin_fallback = LazyModule("hermes.cli.chat.builtin_fallback")
+    lent_model = LazyModule("hermes.cli.chat.lent_model")
 
 
 class ChatOptions(JsonOptions):
@@ -65,7 +65,7 @@ def run(options: ChatOptions, context: "CliContext") -> int:
     if options.says_nothing and console.stdin.isatty() and console.stdout.isatty():
         named = [] if options.session is None else [f"--session={options.session}"]
         return WINDOW.run(["-c"] if options.latest else named, lambda: context)
-    return ask.run(options, builtin_fallback.with_builtin_fallback(context))
+    return ask.run(options, lent_model.with_lent_model(context))
 
 
 COMMAND = CliCommand(

@@ -1,38 +1,126 @@
-"""Install the built-in model on request, after saying what it costs."""
+"""The built-in models: say what one costs, install what runs it, and fetch its weights."""
 
+import asyncio
 import importlib
 
-from hermes.app.models import has_builtin
+from hermes.app.weights import (
+    Weights,
+    bytes_missing,
+    default_weights,
+    fetch,
+    fitting_weights,
+    has_engine,
+    offered_weights,
+    weights_here,
+)
 from hermes.cli.context import CliContext
+from hermes.cli.errors import UsageError
+from hermes.cli.model.progress import FetchProgress
 from hermes.cli.setup import extras
 from hermes.core.errors import Misconfigured
 from hermes.installed import LOCAL, checkout, how_to_add
+from hermes.settings import Settings, survey
+from hermes.text.similar import likely
 
 NAME = LOCAL
-DOWNLOAD_MB, DISK_MB, MEMORY_MB = 127, 200, 250
-COSTS = (
-    f"{DOWNLOAD_MB} MB to download, {DISK_MB} MB on disk, {MEMORY_MB} MB of memory while it answers"
-)
-LIMITS = (
-    "It runs on this computer and needs no key. "
-    "It can chat a little; it is not clever, and it cannot use tools."
-)
+OWN_FILE = ".gguf"
+ENGINE_MB = 34
 KEY = "model.provider"
+LIMITS = "It runs on this computer and needs no key. Be patient with it: it is small."
 
 
-def installed() -> bool:
+def has_installed_engine() -> bool:
     importlib.invalidate_caches()
-    return has_builtin()
+    return has_engine()
 
 
-def install(context: CliContext) -> None:
-    """Install by the installer that made this environment, with its progress on standard error.
-    Raise Misconfigured with the reason; the present environment still works then."""
+def default_of(settings: Settings) -> Weights:
+    """Return the model to begin with: the best one that is here, else the one that fits this
+    machine."""
+    known = {each.name: each for each in offered_weights(settings)}
+    here = weights_here(settings)
+    return known[here[0]] if here else fitting_weights(settings)
+
+
+def unasked(settings: Settings) -> Weights:
+    """Return the model to use when nobody can be asked."""
+    known = {each.name: each for each in offered_weights(settings)}
+    here = weights_here(settings)
+    return known[here[0]] if here else default_weights(settings)
+
+
+def named(settings: Settings, name: str) -> Weights:
+    """Return a model by its name. Raise UsageError."""
+    known = {each.name: each for each in offered_weights(settings)}
+    if name in known:
+        return known[name]
+    near = likely(name, known)
+    meant = f"Did you mean {near[0]}?" if near else "See: hermes model list --provider local"
+    raise UsageError(f"there is no built-in model “{name}”. {meant}")
+
+
+def is_here(settings: Settings, weights: Weights) -> bool:
+    return weights.name in weights_here(settings)
+
+
+def download_mb(settings: Settings, weights: Weights) -> int:
+    """Return how much must be downloaded before the model can answer; 0: nothing."""
+    engine = 0 if has_installed_engine() else ENGINE_MB
+    if is_here(settings, weights):
+        return engine
+    return engine + round(bytes_missing(settings, weights) / 1e6)
+
+
+def described(settings: Settings, weights: Weights) -> str:
+    """Return one line about a model: what it is, what it costs, and what it is good for."""
+    size = download_mb(settings, weights)
+    cost = f"{size:,} MB download" if size else "is here"
+    return f"{weights.title} ({cost}): {weights.words}"
+
+
+def terms(settings: Settings, weights: Weights) -> str:
+    """Return what a person is told before a model is fetched: its maker, licence and costs."""
+    by = f" by {weights.by}" if weights.by else ""
+    size = round(bytes_missing(settings, weights) / 1e6)
+    engine = "" if has_installed_engine() else f", and {ENGINE_MB} MB for what runs it"
+    memory = f", about {weights.memory_mb:,} MB of memory while it answers"
+    return (
+        f"{weights.title}{by}; its licence is {weights.licence}. {size:,} MB to download{engine}; "
+        f"{weights.megabytes:,} MB on disk{memory if weights.memory_mb else ''}."
+    )
+
+
+def prepare(context: CliContext, weights: Weights) -> None:
+    """Install what runs models, and fetch the weights, as far as either is missing. Raise
+    Misconfigured, Rejected or StoreFailed with the reason."""
+    install_engine(context)
+    settings, _problems = survey(context.home, context.environ)
+    if not is_here(settings, weights):
+        fetch_with_progress(context, settings, weights)
+
+
+def fetch_with_progress(
+    context: CliContext, settings: Settings, weights: Weights, source: str = ""
+) -> None:
+    """Fetch weights, with progress on standard error. `source`: a file or a URL of the person's.
+    Raise Rejected or StoreFailed."""
+    progress = FetchProgress(context.console, weights)
+    try:
+        asyncio.run(fetch(settings, weights, source, progress))
+    finally:
+        progress.end()
+
+
+def install_engine(context: CliContext) -> None:
+    """Install the library by the installer that made this environment. Raise Misconfigured with the
+    reason; the present environment still works then."""
+    if has_installed_engine():
+        return
     root = checkout()
     if root is None:
         raise Misconfigured(KEY, "the built-in model is not installed", f"Run: {how_to_add(NAME)}")
     why = extras.add(NAME, root, context)
-    if not why and not installed():
+    if not why and not has_installed_engine():
         why = "its packages cannot be imported"
     if why:
         fix = "Try again when that is fixed, or choose a provider: hermes model"

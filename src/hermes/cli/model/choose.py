@@ -5,15 +5,18 @@ Nothing is written before the model has answered, so a wrong key or a wrong URL 
 
 import asyncio
 import time
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
+from pathlib import Path
 from typing import TYPE_CHECKING
 from urllib.parse import urlsplit
 
 from msgspec.structs import replace as changed
 
 from hermes.app.costs import pricing
+from hermes.app.found_models import by_suggestion
 from hermes.app.models import Offer, listed, offer, offers, tried
+from hermes.app.weights import Weights, offered_weights
 from hermes.cli.command import CliCommand
 from hermes.cli.context import CliContext
 from hermes.cli.errors import DONE, UsageError
@@ -95,31 +98,40 @@ def choose_model(
     if options.provider is None and questions is None:
         raise UsageError(" ".join(INSTEAD.removeprefix("hermes: ").split()))
     choice = ModelChoice(options, context, questions)
-    try:
-        picked = choice.picked()
-        choice.try_out(picked)
-    except ProviderFailed as failed:
-        raise Rejected(f"{failed} {UNCHANGED}") from failed
-    keep(context, picked)
-    choice.report(picked)
+    choice.settle(choice.picked)
     return DONE
 
 
 @dataclass(frozen=True)
 class ModelChoice:
+    """One choice of a model. `suggests`: the catalogue's suggestion is the default."""
+
     options: ModelChooseOptions
     context: CliContext
     questions: Questions | None
+    suggests: bool = False
+
+    def settle(self, picked: Callable[[], PickedModel]) -> None:
+        """Try what was picked, and keep it if it answers. Raise Rejected; nothing is changed
+        then."""
+        try:
+            model = picked()
+            self.try_out(model)
+        except ProviderFailed as failed:
+            raise Rejected(f"{failed} {UNCHANGED}") from failed
+        keep(self.context, model)
+        self.report(model)
 
     def picked(self) -> PickedModel:
         """Return the complete choice, from the options and the person's answers."""
         chosen = self._provider()
+        if chosen.name == builtin.NAME:
+            return PickedModel(offer=chosen, name=self.builtin_model())
         if chosen.builtin:
-            self._builtin(chosen)
             return PickedModel(offer=chosen, name=self.options.model or "")
         picked = PickedModel(offer=chosen, base_url=self._base_url(chosen))
         picked = replace(picked, key=self._key(chosen))
-        return self._model(picked)
+        return self.with_model(picked)
 
     def try_out(self, picked: PickedModel) -> None:
         if self.options.no_test:
@@ -165,14 +177,32 @@ class ModelChoice:
         )
         return every[name]
 
-    def _builtin(self, chosen: Offer) -> None:
-        if chosen.name != builtin.NAME or builtin.installed():
-            return
-        self._tell(f"{builtin.LIMITS}\n{builtin.COSTS}.")
-        asks = self.questions if not self.options.yes else None
-        if asks is not None and not asks.agreed("Install it?", default=True):
-            raise Rejected(f"the built-in model is not installed. {UNCHANGED}")
-        builtin.install(self.context)
+    def builtin_model(self) -> str:
+        """Choose a built-in model, and fetch what it needs after saying what that costs."""
+        settings, name = self._settings(), self.options.model or ""
+        if name.endswith(builtin.OWN_FILE):
+            builtin.install_engine(self.context)
+            return str(Path(name).expanduser().absolute())
+        weights = builtin.named(settings, name) if name else self._pick_weights(settings)
+        if builtin.download_mb(settings, weights):
+            self._tell(f"{builtin.LIMITS}\n{builtin.terms(settings, weights)}")
+            asks = self.questions if not self.options.yes else None
+            if asks is not None and not asks.agreed("Fetch it?", default=True):
+                raise Rejected(f"the built-in model is not installed. {UNCHANGED}")
+            builtin.prepare(self.context, weights)
+        return weights.name
+
+    def _pick_weights(self, settings: Settings) -> Weights:
+        if self.questions is None:
+            return builtin.unasked(settings)
+        known = {each.name: each for each in offered_weights(settings)}
+        name = self.questions.pick(
+            "Model",
+            list(known),
+            default=builtin.default_of(settings).name,
+            told=lambda name: f"{name}: {builtin.described(settings, known[name])}",
+        )
+        return known[name]
 
     def _base_url(self, chosen: Offer) -> str:
         if self.options.base_url is not None:
@@ -211,7 +241,7 @@ class ModelChoice:
             f"Its key{where} (not shown{more})", refuse=lambda text: "" if text else need
         )
 
-    def _model(self, picked: PickedModel) -> PickedModel:
+    def with_model(self, picked: PickedModel) -> PickedModel:
         """Choose from the provider's own list. A provider without a list takes any name."""
         found: dict[str, int | None] = {}
         try:
@@ -220,13 +250,13 @@ class ModelChoice:
             self._tell(f"{picked.offer.title} offers {counted(len(found), 'model')}.")
         except (ProviderRefused, ProviderGarbled) as none:
             self._tell(f"It has no list of models ({none})")
-        name = self.options.model or self._pick_model(list(found))
+        name = self.options.model or self._pick_model(picked.offer.name, list(found))
         if found and name not in found:
             near = likely(name, found)
             self._tell(f"{name} is not in its list.{f' Did you mean {near[0]}?' if near else ''}")
         return replace(picked, name=name, context_length=found.get(name))
 
-    def _pick_model(self, names: Sequence[str]) -> str:
+    def _pick_model(self, provider: str, names: Sequence[str]) -> str:
         current = self._settings().model.name
         if self.questions is None:
             if len(names) == 1:
@@ -234,7 +264,10 @@ class ModelChoice:
             raise UsageError("which model? Use --model NAME. See: hermes model list --provider …")
         if not names:
             return self.questions.text("The model's name", default=current, refuse=_no_name)
-        default = current if current in names else names[0] if len(names) == 1 else ""
+        if self.suggests:
+            names = by_suggestion(provider, names) or names
+        sure = self.suggests or len(names) == 1
+        default = current if current in names else names[0] if sure else ""
         return self.questions.pick("Model", names, default=default, free=True)
 
     def _with(self, picked: PickedModel) -> Settings:

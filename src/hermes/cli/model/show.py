@@ -1,6 +1,6 @@
 """hermes model show: show the current model."""
 
-from hermes.app.models import has_builtin, offer
+from hermes.app.models import has_engine, offer
 from hermes.cli.command import CliCommand, JsonOptions
 from hermes.cli.context import CliContext
 from hermes.cli.errors import DONE, FAILED
@@ -19,7 +19,7 @@ def run(options: JsonOptions, context: CliContext) -> int:
     found, _near = offer(model.provider)
     if not model.provider or found is None:
         if options.json:
-            context.console.document({"provider": None, "builtin_installed": has_builtin()})
+            context.console.document({"provider": None, "builtin_installed": has_engine()})
         context.console.tell(NOBODY)
         return FAILED
     shown = {
@@ -33,7 +33,7 @@ def run(options: JsonOptions, context: CliContext) -> int:
         "small_model": settings.agent.small_model,
     }
     if options.json:
-        context.console.document({**shown, "builtin_installed": has_builtin()})
+        context.console.document({**shown, "builtin_installed": has_engine()})
         return DONE
     for name, value in shown.items():
         text = ", ".join(value) if isinstance(value, list) else str(value or "")
