@@ -33,7 +33,7 @@ from hermes.core.ids import NodeId
 from hermes.core.messages import Usage
 from hermes.core.people import Role, Sender
 from hermes.core.policy import Mode
-from hermes.core.ports import Compactor, Provider, RawCall, Toolset, ToolSpec
+from hermes.core.ports import Compactor, Provider, Toolset
 from hermes.core.rules import Busy, BusyMode, ResumeRules, Rules
 from hermes.core.session import Session
 from hermes.core.signals import Emit
@@ -291,7 +291,10 @@ def _agent(parts: Parts, permit: Permit) -> Agent:
         chosen=parts.chosen or (lambda _name: parts.provider),
         tools=permit.tools,
         offer=ToolOffer(
-            tools=permit.tools, permit=permit, texts=parts.store.texts, repaired=_repaired
+            tools=permit.tools,
+            permit=permit,
+            texts=parts.store.texts,
+            repaired=lambda call, known: repair.repaired(call, known, lambda: _skills(parts)),
         ),
         compose=parts.compose or plain,
         texts=parts.store.texts,
@@ -314,8 +317,8 @@ def _agent(parts: Parts, permit: Permit) -> Agent:
     )
 
 
-def _repaired(call: RawCall, known: Mapping[str, ToolSpec]) -> tuple[str, str, str]:
-    return repair.repaired(call, known)
+def _skills(parts: Parts) -> frozenset[str]:
+    return parts.skills().names() if parts.skills is not None else frozenset()
 
 
 def _compactor(parts: Parts) -> Compactor:

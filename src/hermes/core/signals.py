@@ -27,7 +27,8 @@ class CallProgress(Struct, frozen=True):
 
 
 class Retrying(Struct, frozen=True):
-    """The model is asked again; what was streamed of the attempt before is void."""
+    """The model is asked again; what was streamed of the attempt before is void. Without a reason
+    it is not asked again: what was streamed turned out to be a thought."""
 
     why: str
     delay_s: float

@@ -11,7 +11,7 @@ from msgspec import Raw, Struct
 
 from hermes.core.errors import ContextOverflow, ProviderFailed, ProviderGarbled
 from hermes.core.messages import Thought, Usage
-from hermes.core.ports import Answer, RawCall
+from hermes.core.ports import Answer, ModelRequest, RawCall
 from hermes.core.signals import Glimpse, TextDelta, ThoughtDelta
 from hermes.providers.endpoint import EndpointLabel
 from hermes.providers.failures import complained
@@ -109,7 +109,7 @@ _wholes = msgspec.json.Decoder(_Whole)
 class AnthropicFold:
     """Take the events in order, then return the answer."""
 
-    def __init__(self, whom: EndpointLabel) -> None:
+    def __init__(self, whom: EndpointLabel, _request: ModelRequest) -> None:
         self.started = False
         self.finished = False
         self._whom = whom

@@ -11,7 +11,7 @@ from msgspec import Raw, Struct
 
 from hermes.core.errors import ProviderBusy
 from hermes.core.messages import Thought, Usage
-from hermes.core.ports import Answer, RawCall
+from hermes.core.ports import Answer, ModelRequest, RawCall
 from hermes.core.signals import Glimpse, TextDelta, ThoughtDelta
 from hermes.providers.endpoint import EndpointLabel
 from hermes.providers.failures import complained
@@ -25,10 +25,16 @@ from hermes.providers.folding import (
     raw_calls,
     wordless,
 )
-from hermes.providers.inline_thoughts import ThoughtSplitter
+from hermes.providers.inline_thoughts import (
+    OPEN,
+    WITHDRAWN,
+    ThoughtSplitter,
+    begins_with_thought,
+)
 from hermes.providers.openai_render import KeptReasoning
 from hermes.providers.pairs import PairJoiner, decoded, joined
 from hermes.providers.sse import ServerEvent
+from hermes.providers.text_calls import reader_for
 
 _FINISH: Final[dict[str, Finish]] = {
     "length": "length",
@@ -120,7 +126,7 @@ _usages = msgspec.json.Decoder(_Usage)
 class OpenAIFold:
     """Take the events in order, then return the answer."""
 
-    def __init__(self, whom: EndpointLabel) -> None:
+    def __init__(self, whom: EndpointLabel, request: ModelRequest) -> None:
         self.started = False
         self.finished = False
         self._whom = whom
@@ -131,7 +137,10 @@ class OpenAIFold:
         self._order: list[_Call] = []
         self._reason: str | None = None
         self._usage = Usage()
-        self._splitter = ThoughtSplitter()
+        self._splitter = ThoughtSplitter(begun=begins_with_thought(whom.name))
+        self._reader = reader_for(request)
+        self._written: tuple[RawCall, ...] = ()  # calls that came as text
+        self._request = request
         self._said, self._mused = PairJoiner(), PairJoiner()
         self._length = Length()
 
@@ -155,12 +164,10 @@ class OpenAIFold:
             raise cut_off(self._whom)
         finish = self._length.finish(_FINISH.get(self._reason.lower(), "stop"), self._order)
         written = [RawCall(call.name, joined("".join(call.arguments))) for call in self._order]
-        calls = raw_calls(self._whom, written, finish)
+        calls = raw_calls(self._whom, written, finish) or self._written
+        text = self._spoken(finish)
         if calls and finish == "stop":
             finish = "calls"
-        text = "".join(self._text)
-        if self._splitter.unclosed and finish == "stop" and not text.strip():
-            text = "".join(self._thought)  # it never left its thoughts: they are the answer
         if not text.strip() and not calls:
             raise wordless(self._whom, finish)
         return Answer(
@@ -171,6 +178,19 @@ class OpenAIFold:
             model=model,
             finish=finish,
         )
+
+    def _spoken(self, finish: Finish) -> str:
+        """Return the text. What stands behind a tag that was never closed was no thought, unless
+        the answer was cut off in it."""
+        text = "".join(self._text)
+        behind = self._splitter.unclosed
+        if not behind or finish != "stop":
+            return text
+        thought = "".join(self._thought)
+        if not text.strip():
+            return thought  # it never left its thoughts: they are the answer
+        self._thought = [thought.removesuffix(behind)]
+        return f"{text}{OPEN}{behind}"
 
     def _chunk(self, data: bytes) -> list[Glimpse]:
         try:
@@ -209,7 +229,19 @@ class OpenAIFold:
     def _rest(self) -> list[Glimpse]:
         """Return what was held back until its meaning was clear."""
         held = self._splitter.feed(self._said.end())
-        return [*self._think(self._mused.end()), *self._say([*held, *self._splitter.end()])]
+        glimpses = [*self._think(self._mused.end()), *self._say([*held, *self._splitter.end()])]
+        if self._splitter.assumed:  # it was no thought
+            text, self._splitter.unclosed, self._thought = self._splitter.unclosed, "", []
+            glimpses += self._say([TextDelta(text)])
+        if self._reader is not None:
+            found = self._reader.end(native=bool(self._order))
+            self._reader, self._written = None, found.calls
+            if found.calls:
+                self._text = ["".join(self._text).rstrip()]
+            if found.text:
+                self._text.append(found.text)
+                glimpses.append(TextDelta(found.text))
+        return glimpses
 
     def _finish_with(self, reason: str) -> None:
         if reason in ("error", "insufficient_system_resource"):
@@ -230,14 +262,23 @@ class OpenAIFold:
         return glimpses
 
     def _say(self, pieces: Sequence[Glimpse]) -> list[Glimpse]:
+        shown: list[Glimpse] = []
         for piece in pieces:
             self.started = True
             if isinstance(piece, TextDelta):
-                self._text.append(piece.text)
-            elif isinstance(piece, ThoughtDelta):
+                self._grown(piece.text)
+                text = self._reader.feed(piece.text) if self._reader is not None else piece.text
+                if text:
+                    self._text.append(text)
+                    shown.append(TextDelta(text))
+                continue
+            if isinstance(piece, ThoughtDelta):
                 self._thought.append(piece.text)
-            self._grown(piece.text if isinstance(piece, TextDelta | ThoughtDelta) else "")
-        return list(pieces)
+            elif piece is WITHDRAWN:
+                self._text = []
+                self._reader = reader_for(self._request)
+            shown.append(piece)
+        return shown
 
     def _grown(self, piece: str) -> None:
         if self._length.add(piece):
@@ -245,7 +286,11 @@ class OpenAIFold:
 
     def _think(self, piece: str) -> list[Glimpse]:
         text = self._mused.feed(piece)
-        return self._say([ThoughtDelta(text)]) if text else []
+        if not text:
+            return []
+        self._splitter.expect_answer()  # this server tells thoughts by itself
+        self._grown(text)
+        return self._say([ThoughtDelta(text)])
 
     def _merge_details(self, details: Sequence[dict[str, object]]) -> None:
         """Merge the pieces of a block, which share one index: texts are joined, other fields

@@ -4,17 +4,19 @@ Nothing is guessed: a truncated call, or one that fits two tools, is reported to
 """
 
 import re
-from collections.abc import Mapping
+from collections.abc import Callable, Collection, Mapping
 from typing import Final
 
 import msgspec
 
 from hermes.core.ports import RawCall, ToolSpec
+from hermes.providers.aliases import renamed, squeeze, tool_of
 from hermes.text.similar import likely
 
 MENDED_CHARS_MAX: Final = 500_000  # mending looks at each character; what is longer is refused
 NAME_CHARS_MAX: Final = 128
 EXCERPT_CHARS_MAX: Final = 80
+VIEW: Final = "skill_view"
 WRAPPINGS_MAX: Final = 3  # JSON in a string in a fence …
 
 _FENCE: Final = "```"
@@ -24,27 +26,34 @@ _WORDS: Final = {"True": "true", "False": "false", "None": "null"}
 _ESCAPES: Final = frozenset('"\\/bfnrtu')
 
 
-def repaired(raw: RawCall, known: Mapping[str, ToolSpec]) -> tuple[str, str, str]:
+def repaired(
+    raw: RawCall, known: Mapping[str, ToolSpec], skills: Callable[[], Collection[str]] = tuple
+) -> tuple[str, str, str]:
     """Return (tool, arguments, fault). Arguments are always the text of a JSON object; the fault is
-    empty when the call can be made. A valid call is left unchanged."""
+    empty when the call can be made. A valid call is left unchanged. `skills` are names that models
+    mistake for tools."""
     arguments, fault = _arguments(raw.arguments)
-    tool = _tool(raw.tool, known)
+    tool = tool_of(raw.tool, known)
     if tool is None:
-        return _storable(raw.tool[:NAME_CHARS_MAX]), arguments, _unknown(raw.tool, known)
-    return tool, arguments, fault
+        why = _is_skill(raw.tool, known, skills) or _unknown(raw.tool, known)
+        return _storable(raw.tool[:NAME_CHARS_MAX]), arguments, why
+    return tool, renamed(raw.tool, known[tool], arguments), fault
 
 
-def _tool(name: str, known: Mapping[str, ToolSpec]) -> str | None:
-    if name in known:
-        return name
-    plain = re.sub(r"[:#]\d{1,4}\Z", "", name.strip())  # some number their calls in the name
-    spellings = {_squeeze(plain), _squeeze(re.split(r"[.:/]", plain)[-1])} - {""}
-    fitting = [tool for tool in known if _squeeze(tool) in spellings]
-    return fitting[0] if len(fitting) == 1 else None
-
-
-def _squeeze(name: str) -> str:
-    return re.sub(r"[^a-z0-9]", "", name.lower())
+def _is_skill(
+    name: str, known: Mapping[str, ToolSpec], skills: Callable[[], Collection[str]]
+) -> str:
+    if VIEW not in known:
+        return ""
+    plain = squeeze(re.split(r"[.:/]", name.strip())[-1])
+    fitting = [skill for skill in skills() if squeeze(skill) == plain]
+    if len(fitting) != 1:
+        return ""
+    arguments = msgspec.json.encode({"name": fitting[0]}).decode()
+    return (
+        f"“{fitting[0]}” is a skill, not a tool. Read its instructions with {VIEW} {arguments}, "
+        "then follow them with your tools. Nothing was run."
+    )
 
 
 def _unknown(name: str, known: Mapping[str, ToolSpec]) -> str:
@@ -95,13 +104,13 @@ def _mend(text: str) -> tuple[str | None, bool]:
         return text, False
     if not text.startswith("{"):
         return None, False
-    relaxed, rest = _relax(text)
+    relaxed, rest = relax(text)
     if rest is None:
         return None, True
     return (relaxed if _TAIL.match(rest) and _is_object(relaxed) else None), False
 
 
-def _relax(text: str) -> tuple[str, str | None]:
+def relax(text: str) -> tuple[str, str | None]:
     """Convert loose JSON into strict JSON, up to where the first bracket closes. Return it and the
     rest.
 

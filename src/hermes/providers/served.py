@@ -29,7 +29,7 @@ class Speech(Struct, frozen=True):
 
     path: str
     render: Render
-    fold: Callable[[EndpointLabel], Answering]
+    fold: Callable[[EndpointLabel, ModelRequest], Answering]
 
 
 class Served:
@@ -48,7 +48,7 @@ class Served:
     async def ask(self, request: ModelRequest, watch: Watch) -> Answer:
         speech, writer = self._speech, self.name
         body = speech.render(request, model=self._model, writer=writer, quirks=self._quirks)
-        fold = speech.fold(self._wire.endpoint.whom)
+        fold = speech.fold(self._wire.endpoint.whom, request)
         await self._wire.converse(speech.path, body, fold, watch)
         return fold.answer(writer)
 

@@ -29,6 +29,7 @@ from hermes.views.scene import Scene
 
 RESUMED = "Resuming the interrupted turn."
 REPEATED = "The answer above does not count; asking again."
+WITHDRAWN = "The text above was a thought; the answer follows."
 REVISED = "The answer in full:"
 FAILED = "The turn failed."
 THOUGHT_CHARS = 400
@@ -181,7 +182,7 @@ class Board:
 
     def _retry(self, why: str) -> Iterator[TranscriptItem]:
         if self.printed:
-            yield NoticeLine(REPEATED, "warn")
+            yield NoticeLine(REPEATED if why else WITHDRAWN, "warn")
         self._forget_text()
         self.work = visible_lines(why)
 

@@ -37,6 +37,8 @@ TWO = Call(id=CallId("t1-2"), tool="terminal", arguments="{}")
 ASKED = Line(role="user", text="go")
 MARK = {"cache_control": {"type": "ephemeral"}}
 
+NO_TOOLS = ModelRequest(system="", lines=())
+
 
 def body_of(request: ModelRequest, quirks: Quirks | None = None) -> Any:
     return json.loads(render(request, model="claude", writer=WRITER, quirks=quirks or Quirks()))
@@ -47,7 +49,7 @@ def messages(*lines: Line, blobs: dict[str, bytes] | None = None) -> Any:
 
 
 def folded(body: bytes) -> tuple[Answer, list[Glimpse]]:
-    fold = AnthropicFold(EndpointLabel(name=WRITER, url="u", key_hint="k"))
+    fold = AnthropicFold(EndpointLabel(name=WRITER, url="u", key_hint="k"), NO_TOOLS)
     seen = [glimpse for event in EventReader().feed(body) for glimpse in fold.take(event)]
     return fold.answer(WRITER), seen
 

@@ -36,7 +36,7 @@ protocols = pytest.mark.parametrize("provider", PROTOCOLS)
 
 def folded(provider: str, body: bytes, piece: int) -> Answer:
     """Without any socket: the events of `body`, read in pieces of that size."""
-    fold, reader = FOLDS[provider](WHOM), EventReader()
+    fold, reader = FOLDS[provider](WHOM, HELLO), EventReader()
     for at in range(0, len(body), piece):
         for event in reader.feed(body[at : at + piece]):
             fold.take(event)

@@ -36,6 +36,8 @@ PNG = Media(digest="d1", media_type="image/png", name="cat.png")
 CALL = Call(id=CallId("t1-1"), tool="terminal", arguments='{"command":"ls"}')
 OTHER = Call(id=CallId("t1-2"), tool="read_file", arguments="{}")
 
+NO_TOOLS = ModelRequest(system="", lines=())
+
 
 def body_of(request: ModelRequest, quirks: Quirks | None = None) -> Any:
     return json.loads(render(request, model="m", writer=WRITER, quirks=quirks or Quirks()))
@@ -46,7 +48,7 @@ def messages(*lines: Line, quirks: Quirks | None = None, blobs: Any = None) -> A
 
 
 def folded(*values: object) -> tuple[Answer, list[Glimpse]]:
-    fold = OpenAIFold(EndpointLabel(name=WRITER, url="u", key_hint="k"))
+    fold = OpenAIFold(EndpointLabel(name=WRITER, url="u", key_hint="k"), NO_TOOLS)
     seen: list[Glimpse] = []
     body = values[0] if isinstance(values[0], bytes) else data(*values, "[DONE]")
     for event in EventReader().feed(body):

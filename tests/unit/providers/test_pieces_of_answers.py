@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from hermes.core.ports import Answer
+from hermes.core.ports import Answer, ModelRequest
 from hermes.core.signals import Glimpse, TextDelta, ThoughtDelta
 from hermes.providers.anthropic_fold import AnthropicFold
 from hermes.providers.endpoint import EndpointLabel
@@ -22,6 +22,8 @@ FIRST, SECOND = "\ud83d", "\ude00"
 FACE = "\N{GRINNING FACE}"
 Kind = str
 KINDS = ("text", "thought", "arguments")
+
+NO_TOOLS = ModelRequest(system="", lines=())
 
 
 def openai(kind: Kind, pieces: list[str]) -> list[dict[str, Any]]:
@@ -63,7 +65,7 @@ protocols = pytest.mark.parametrize("protocol", PROTOCOLS)
 def folded(protocol: str, kind: Kind, pieces: list[str]) -> tuple[Answer, list[Glimpse]]:
     """The pieces as a server sends them: JSON with escapes, one event each."""
     events, make = PROTOCOLS[protocol]
-    fold, seen = make(WHOM), list[Glimpse]()
+    fold, seen = make(WHOM, NO_TOOLS), list[Glimpse]()
     for event in events(kind, pieces):
         seen += fold.take(ServerEvent("", json.dumps(event).encode()))
         if fold.finished:
@@ -104,7 +106,7 @@ def test_half_a_sign_without_its_other_half_costs_only_itself(protocol: str, kin
 
 
 def test_halves_in_kept_reasoning_are_joined() -> None:
-    fold = OpenAIFold(WHOM)
+    fold = OpenAIFold(WHOM, NO_TOOLS)
     for text in (f"x {FIRST}", f"{SECOND} y"):
         details = [{"type": "reasoning.text", "index": 0, "text": text}]
         event = {"choices": [{"index": 0, "delta": {"reasoning_details": details}}]}
@@ -150,10 +152,10 @@ def test_res_08_an_answer_without_an_end_is_cut_off_and_says_so(protocol: str) -
 def test_res_08_an_answer_in_one_piece_is_cut_off_likewise() -> None:
     long = "a" * 3_000_000
     said = {"choices": [{"message": {"content": long}, "finish_reason": "stop"}]}
-    first = OpenAIFold(WHOM)
+    first = OpenAIFold(WHOM, NO_TOOLS)
     first.whole(json.dumps(said).encode())
     block = {"type": "text", "text": long}
-    second = AnthropicFold(WHOM)
+    second = AnthropicFold(WHOM, NO_TOOLS)
     second.whole(json.dumps({"type": "message", "content": [block]}).encode())
     for fold in (first, second):
         assert len(fold.answer("m").text) < ANSWER_CHARS_MAX + 100

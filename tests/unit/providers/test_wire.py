@@ -140,7 +140,7 @@ async def test_silence_in_the_middle_is_noticed(provider: str) -> None:
 async def test_each_event_after_the_first_token_moves_the_deadline(provider: str) -> None:
     """So a slow answer is no silence. The clock is not waited for: the deadline is looked at."""
     loop = asyncio.get_running_loop()
-    fold = FOLDS[provider](EndpointLabel(name="p:m", url="u", key_hint="k"))
+    fold = FOLDS[provider](EndpointLabel(name="p:m", url="u", key_hint="k"), HELLO)
     looked: list[bool] = []
     async with asyncio.timeout(1000) as deadline:
         first_token = deadline.when()

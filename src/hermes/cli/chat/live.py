@@ -29,6 +29,7 @@ TICK_S = 0.05
 LABEL_CHARS, FRAME_CELLS = 60, 3
 WHY_CHARS = 200
 RESUMED = "Resuming the interrupted turn:"
+WITHDRAWN = "(The text above was a thought; the answer follows.)"
 FRAMES = "⠋⠙⠹⠸⠼⠴⠦⠧⠇⠏"
 News = Callable[[], Awaitable[Sequence[Event]]]
 BEFORE_AN_ANSWER = (TurnStarted, TurnResumed, ModelAnswered, CallEnded)
@@ -188,9 +189,15 @@ class LiveView:
         self._shown = 0
 
     def _retry(self, why: str) -> None:
-        """Discard the text of a failed attempt; the next one begins on a new line."""
+        """Discard the text of a failed attempt, or (without a reason) what turned out to be a
+        thought. What follows begins on a new line."""
         if self._shown:
             self._end_line()
+        if not why:
+            if self._shown:
+                self._remark(WITHDRAWN)
+            self._heard, self._shown = "", 0
+            return
         self._remark(
             f"({why} The text above does not count; asking again.)" if self._shown else why
         )

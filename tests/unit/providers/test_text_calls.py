@@ -1,0 +1,238 @@
+"""Calls that models write as text: every dialect is read, and prose about calls stays prose."""
+
+import json
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from hermes.core.messages import Line
+from hermes.core.ports import Answer, ModelRequest, ToolSpec
+from hermes.core.signals import Retrying, TextDelta
+from hermes.providers.endpoint import EndpointLabel
+from hermes.providers.openai_fold import OpenAIFold
+from hermes.providers.repair import repaired
+from hermes.providers.sse import ServerEvent
+from tests.tasks.dialects import DIALECTS
+
+WHOM = EndpointLabel(name="custom:m", url="u", key_hint="k")
+
+
+def spec(name: str, **types: str) -> ToolSpec:
+    properties = {key: {"type": kind} for key, kind in types.items()}
+    schema = {"type": "object", "properties": properties}
+    return ToolSpec(name=name, description="", parameters=json.dumps(schema))
+
+
+TOOLS = (
+    spec("terminal", command="string", timeout="number", background="boolean"),
+    spec("read_file", path="string", offset="integer", limit="integer"),
+    spec("write_file", path="string", content="string"),
+    spec("todo", todos="array"),
+    spec("skills_list"),
+)
+KNOWN = {tool.name: tool for tool in TOOLS}
+
+
+def request(*lines: Line, tools: Sequence[ToolSpec] = TOOLS) -> ModelRequest:
+    return ModelRequest(system="", lines=(Line(role="user", text="go"), *lines), tools=tuple(tools))
+
+
+def answered(
+    text: str, asked: ModelRequest | None = None, size: int = 0, *, native: bool = False
+) -> tuple[Answer, str]:
+    """The answer, and all text that was streamed before its end."""
+    fold = OpenAIFold(WHOM, asked or request())
+    size = size or len(text) or 1
+    pieces = [text[at : at + size] for at in range(0, len(text), size)]
+    glimpses = []
+    for piece in pieces:
+        glimpses += fold.take(_event({"delta": {"content": piece}}))
+    if native:
+        call = {"index": 0, "id": "a", "function": {"name": "skills_list", "arguments": "{}"}}
+        glimpses += fold.take(_event({"delta": {"tool_calls": [call]}}))
+    glimpses += fold.take(_event({"delta": {}, "finish_reason": "stop"}))
+    void = [at for at, one in enumerate(glimpses) if isinstance(one, Retrying)]
+    valid = glimpses[void[-1] :] if void else glimpses
+    shown = "".join(one.text for one in valid if isinstance(one, TextDelta))
+    return fold.answer("m"), shown
+
+
+def _event(choice: Mapping[str, Any]) -> ServerEvent:
+    return ServerEvent("", json.dumps({"choices": [{"index": 0, **choice}]}).encode())
+
+
+def calls_in(answer: Answer) -> list[tuple[str, Any]]:
+    read = [repaired(call, KNOWN) for call in answer.calls]
+    assert all(not fault for _, _, fault in read)
+    return [(tool, json.loads(arguments)) for tool, arguments, _ in read]
+
+
+ONE = [("terminal", {"command": "grep -n 'a b' *.py | head -5\necho \"done\" && ls <x >y"})]
+TWO = [
+    ("read_file", {"path": "notes/über uns.md", "limit": 5}),
+    ("write_file", {"path": "a.py", "content": 'def f():\n    return {"a": [1, 2]}\n'}),
+]
+NESTED = [("todo", {"todos": [{"id": "1", "content": "x, y"}, {"id": "2", "content": "[z]"}]})]
+
+
+@pytest.mark.parametrize("name", DIALECTS)
+@pytest.mark.parametrize("calls", [ONE, TWO, NESTED], ids=["one", "two", "nested"])
+def test_every_dialect_is_read_whatever_the_size_of_its_pieces(name: str, calls: Any) -> None:
+    text = DIALECTS[name](calls)
+    for size in (0, 1, 7):
+        answer, shown = answered(text, size=size)
+        assert calls_in(answer) == calls, text
+        assert answer.finish == "calls"
+        assert answer.text == shown.rstrip()
+        assert "<" not in answer.text
+        assert "{" not in answer.text
+
+
+def test_without_tools_or_beside_a_native_call_text_stays_text() -> None:
+    text = DIALECTS["hermes"](ONE)
+    answer, shown = answered(text, request(tools=()))
+    assert (answer.text, shown, answer.calls) == (text, text, ())
+    answer, shown = answered(text, native=True)
+    assert (answer.text, shown) == (text, text)
+    assert [call.tool for call in answer.calls] == ["skills_list"]
+
+
+@pytest.mark.parametrize("name", DIALECTS)
+def test_an_unknown_tool_is_not_called(name: str) -> None:
+    text = DIALECTS[name]([("launch_rocket", {"to": "the moon"})])
+    answer, _ = answered(text)
+    assert answer.calls == ()
+
+
+@pytest.mark.parametrize("name", DIALECTS)
+def test_a_call_that_was_cut_off_is_never_completed(name: str) -> None:
+    whole = DIALECTS[name](TWO)
+    inside = whole.index("return")
+    answer, shown = answered(whole[:inside])
+    assert answer.calls == ()
+    assert shown.strip() == answer.text.strip()
+
+
+@pytest.mark.parametrize("name", DIALECTS)
+def test_what_a_tool_returned_is_never_a_call_when_it_is_repeated(name: str) -> None:
+    text = DIALECTS[name](ONE)
+    result = Line(role="tool", text=f"1|{text}\n2|the end", call="c")
+    answer, _ = answered(text, request(result))
+    assert answer.calls == ()
+
+
+_FRAMES = (
+    "A model of that family writes {} and waits.",
+    "The tag looks like this: {}",
+    "Here is an example of the format:\n\n{}",
+    "For example:\n{}\nThen the server answers.",
+    "It wrote:\n\n```\n{}\n```\n\nand nothing happened.",
+    "```xml\n{}\n```\nThat is all.",
+    "> {}\n\nYou wrote that; I did not run it.",
+    "The log has `{}` in it.",
+    "The line was “{}”.",
+    'The line was "{}", I think.',
+    "First:\n\n    {}\n\nAnd so on.",
+    "Do not write ({}) yourself.",
+)
+_TALK = (
+    "Use <tool_call> tags to call a tool.",
+    "The token <|python_tag|> comes first, then JSON.",
+    "[TOOL_CALLS] is what Mistral writes.",
+    "`<invoke name=\"terminal\">` opens a call and `</invoke>` closes it.",
+    "{\"name\": \"Bob\", \"arguments\": {\"age\": 5}}",
+    "{\"name\": \"terminal\", \"kind\": \"desk\"}",
+    "[read_file](docs/read_file.md) explains it.",
+    "Action: none is needed.",
+    ">>> print('hello')",
+    "read_file reads a file; write_file writes one.",
+    "terminal (the tool) runs commands.",
+    "```json\n{\"name\": \"x\", \"version\": 1}\n```",
+    "```python\nterminal(command='ls')\nprint('then this')\n```",
+    "<tool_call>\n{\"name\": \"terminal\", \"arguments\": {\"command\": \"ls\"}\n</tool_call>",
+    "<function=terminal>\n<parameter=command>ls\n</function>",
+)  # fmt: skip
+
+
+_PURE = [name for name, writer in DIALECTS.items() if not writer(ONE)[0].isalpha()]
+
+
+@pytest.mark.parametrize("name", _PURE)
+@pytest.mark.parametrize("frame", _FRAMES)
+def test_prose_that_shows_a_call_makes_none(frame: str, name: str) -> None:
+    block = DIALECTS[name]([("terminal", {"command": "rm -r build"})])
+    margin = frame[: frame.index("{")].rpartition("\n")[2]
+    if not margin.strip("> "):
+        block = block.replace("\n", f"\n{margin}")  # each line of a quotation is quoted
+    text = frame.format(block)
+    if "```" in block and "```" in frame:
+        return  # a fence in a fence is two fences
+    for size in (0, 3):
+        answer, shown = answered(text, size=size)
+        assert answer.calls == (), text
+        assert answer.text == shown == text
+
+
+@pytest.mark.parametrize("text", _TALK)
+def test_talk_about_calls_is_shown_as_it_is(text: str) -> None:
+    for size in (0, 1):
+        answer, shown = answered(text, size=size)
+        assert (answer.text, shown, answer.calls) == (text, text, ())
+
+
+words = st.lists(
+    st.sampled_from([*_TALK, "Yes.", "So, ", "\n", "- one\n", "tool call "]), max_size=6
+)
+
+
+@settings(max_examples=60, deadline=None)
+@given(words, st.integers(1, 9))
+def test_ordinary_text_is_never_changed_and_never_called(parts: list[str], size: int) -> None:
+    text = "So: " + " ".join(parts) + " That is how it works."
+    answer, shown = answered(text, size=size)
+    assert (answer.text, shown, answer.calls) == (text, text, ())
+
+
+def test_prose_is_streamed_and_the_call_is_held_back() -> None:
+    fold = OpenAIFold(WHOM, request())
+    first = fold.take(_event({"delta": {"content": "Let me look.\n"}}))
+    assert first == [TextDelta("Let me look.\n")]
+    assert not list(fold.take(_event({"delta": {"content": '<tool_call>{"name": "term'}})))
+
+
+def test_what_a_model_says_behind_its_own_call_is_a_guess_and_not_kept() -> None:
+    text = DIALECTS["hermes"](ONE)
+    for behind in ("\nThe file was deleted.", "\n<tool_response>\nok\n</tool_response>\nDone."):
+        answer, shown = answered(text + behind)
+        assert calls_in(answer) == ONE
+        assert answer.text == shown == ""
+
+
+def test_calls_with_prose_between_them_are_made_in_order() -> None:
+    text = "\nThen the second.\n".join(DIALECTS["hermes"]([call]) for call in TWO)
+    assert calls_in(answered(f"First this.\n{text}")[0]) == TWO
+
+
+def test_one_bad_call_among_good_ones_makes_none() -> None:
+    bad = '\n<tool_call>\n{"name": "launch_rocket", "arguments": {}}\n</tool_call>'
+    assert answered(DIALECTS["hermes"](ONE) + bad)[0].calls == ()
+
+
+@pytest.mark.parametrize(
+    ("written", "meant"),
+    [
+        (("bash", {"cmd": "ls"}), ("terminal", {"command": "ls"})),
+        (("functions.run_command", {"command": "ls"}), ("terminal", {"command": "ls"})),
+        (("Read", {"file_path": "a"}), ("read_file", {"path": "a"})),
+        (
+            ("create_file", {"filename": "a", "text": "b"}),
+            ("write_file", {"path": "a", "content": "b"}),
+        ),
+        (("bash", {"command": "ls", "description": "List"}), ("terminal", {"command": "ls"})),
+    ],
+)  # fmt: skip
+def test_aliases_are_understood_in_text_and_natively(written: Any, meant: Any) -> None:
+    assert calls_in(answered(DIALECTS["hermes"]([written]))[0]) == [meant]
