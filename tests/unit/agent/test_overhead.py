@@ -14,7 +14,7 @@ from hermes.terminals.workspace import LocalWorkspace
 from hermes.tools.defaults import default_tools
 
 OVERHEAD_TOKENS_MAX = 4_000
-OURS_TOKENS_MAX = 450  # without memory, skills and files: room for those, and for more tools
+OURS_TOKENS_MAX = 780  # without memory, skills and files: room for those, and for more tools
 
 
 class NoTerminal(Terminal):

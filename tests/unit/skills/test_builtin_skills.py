@@ -150,3 +150,16 @@ def test_the_template_works_on_odd_names(tmp_path: Path) -> None:
     assert (run.stdout, odd.read_text()) == (b"", "x")
     alone = subprocess.run(["bash", str(template)], capture_output=True, check=False)
     assert alone.returncode == 1
+
+
+def test_the_skill_about_hermes_names_commands_that_exist() -> None:
+    body = form_of(read_tree(BUILTIN / "hermes")).body
+    documented = (Path(__file__).parents[3] / "docs" / "COMMANDS.md").read_text(encoding="utf-8")
+    named = re.findall(r"`hermes ([a-z]+(?: [a-z]+)?)", body)
+    assert len(named) >= 15
+    for words in named:
+        family, _, rest = words.partition(" ")
+        known = [words, family] if rest else [family]
+        assert any(f"| `hermes {each}" in documented for each in known), words
+    for command in re.findall(r"`(/[a-z]+)", body):
+        assert f"| `{command}" in documented, command
