@@ -31,11 +31,13 @@ class Bench:
         self.asked: list[str] = []  # what the model was asked
 
     @asynccontextmanager
-    async def running(self, change: Change = lambda host: host) -> AsyncIterator[House]:
+    async def running(
+        self, change: Change = lambda host: host, *, ack_s: float = 0.0
+    ) -> AsyncIterator[House]:
         """A gateway from its start to its sudden end: it says goodbye to nobody."""
         channel = self.adapter.make()
         rule, role = self._answer, self.adapter.role
-        wiring = Wiring(change=change, screens=self.adapter.screens)
+        wiring = Wiring(change=change, screens=self.adapter.screens, ack_s=ack_s)
         async with house(self.adapter.home, channel, rule, role=role, wiring=wiring) as inside:
             self.adapter.listening = inside.listening
             yield inside
@@ -87,6 +89,30 @@ async def test_a_message_is_acknowledged_only_after_the_commit(bench: Bench) -> 
         if not bench.adapter.redelivers:
             assert await bench.adapter.deliver("1", "hello")
         await until_said(bench, inside, 1)
+
+
+async def test_c96_a_store_slower_than_the_platform_waits_is_a_refusal_and_one_turn(
+    bench: Bench,
+) -> None:
+    """The platform hears no while the store still works, and repeats the message."""
+    if not bench.adapter.make().manifest.ack_s:
+        return  # this platform waits
+    stored = asyncio.Event()
+
+    def slow(host: FakeHost) -> FakeHost:
+        async def accept(inbound: Inbound) -> Accepted:
+            await stored.wait()
+            return await host.accept(inbound)
+
+        return msgspec.structs.replace(host, accept=accept)
+
+    async with bench.running(slow, ack_s=0.3) as inside:
+        assert not await bench.adapter.deliver("1", "hello")
+        stored.set()
+        assert await bench.adapter.deliver("1", "hello")
+        await rested(inside, bench.adapter.key)
+        assert len(await bench.said(inside.store)) == 1
+        assert len(bench.asked) == 1
 
 
 async def test_killed_between_accept_and_acknowledgement_it_is_one_turn(bench: Bench) -> None:

@@ -19,6 +19,7 @@ MANIFEST = Manifest(
     tells_waiting=True,
     banner=True,
     draft_s=0.05,
+    edits=True,
     typing_s=4.0,
 )
 

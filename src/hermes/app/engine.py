@@ -57,6 +57,7 @@ from hermes.gateway.services import Services
 from hermes.gateway.session_cache import SessionCache
 from hermes.gateway.spending import SpendingCounter
 from hermes.gateway.trust_cache import TrustCache
+from hermes.gateway.windows import ReplyWindows
 from hermes.gateway.worker import Worker
 from hermes.lazy import Lazy, LazyMapping, LazyModule, LazySequence
 from hermes.ports.skills import Skills
@@ -223,6 +224,7 @@ def _delivery(parts: Parts, intake: Intake, process: ProcessState) -> Delivery:
     every = (*parts.channels, results)
     channels = {each.manifest.name: GuardedChannel(each, note) for each in every}
     pauses_s = {name: channel.manifest.pause_s for name, channel in channels.items()}
+    windows_s = {name: channel.manifest.window_s for name, channel in channels.items()}
     return Delivery(
         outbox=outbox,
         mirror=CrossPost(library=parts.store.library, accept=intake.accept, clock=parts.clock),
@@ -230,6 +232,7 @@ def _delivery(parts: Parts, intake: Intake, process: ProcessState) -> Delivery:
         screens={n: GuardedScreen(n, screen, note) for n, screen in parts.screens.items()},
         media=parts.media,
         pace=SendRate(outbox=outbox, clock=parts.clock, pauses_s=pauses_s),
+        windows=ReplyWindows(journal=parts.store.journal, clock=parts.clock, windows_s=windows_s),
         node=process.node,
         clock=parts.clock,
         drawn={},
@@ -350,6 +353,7 @@ def serving(
             manifests=manifests,
             sessions=engine.sessions,
             pace=engine.delivery.pace,
+            windows=engine.delivery.windows,
             outbox=parts.store.outbox,
             clock=parts.clock,
             is_sure=engine.is_sure,

@@ -68,7 +68,10 @@ def fold(session: Session, event: e.Event) -> Session:
 def _received(session: Session, event: e.MessageReceived) -> Session:
     first = session.id or event.opens
     view = session.view if session.view.spans else replace(session.view, spans=(e.Span(first),))
-    return replace(session, id=first, view=view, waiting=(*session.waiting, event.inbound))
+    inbound = event.inbound
+    heard_at = max(session.heard_at, inbound.at if inbound.origin == "person" else 0.0)
+    waiting = (*session.waiting, inbound)
+    return replace(session, id=first, view=view, waiting=waiting, heard_at=heard_at)
 
 
 def _command(session: Session, event: e.CommandRun | e.MessageDropped) -> Session:

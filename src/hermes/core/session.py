@@ -166,6 +166,7 @@ class Session(Struct, frozen=True, kw_only=True, omit_defaults=True):
     sources: tuple[str, ...] = ()  # what others wrote and was read in it, for cards
     answered: dict[str, int] = {}  # programs, and how many answers each had in a row; -1: no more
     direct: bool | None = None  # the latest turn came from a chat of two; see `people.is_direct`
+    heard_at: float = 0.0  # when a person last wrote here; see `Manifest.window_s`
     salvaged: bool = False  # what is before cannot be read, and nobody has put that in order yet
 
     @property

@@ -30,7 +30,13 @@ class CallResults(Struct, frozen=True, kw_only=True):
 
     @property
     def manifest(self) -> Manifest:
-        return Manifest(name=CALL, audience="unattended", on_doubt="same_key", chats=False)
+        return Manifest(
+            name=CALL,
+            audience="unattended",
+            on_doubt="same_key",
+            chats=False,
+            threads=True,  # the call that a session answers to
+        )
 
     def render(self, text: str) -> Sequence[str]:
         return (text,)

@@ -12,6 +12,7 @@ from collections.abc import Callable, Collection, Mapping, Sequence
 from functools import partial
 
 from msgspec import Struct, field
+from msgspec.structs import replace
 
 from hermes.core.channel import Channel, Manifest, Screen
 from hermes.core.errors import ChannelBusy, ChannelDown, ChannelRefused, ChannelSilent, Rejected
@@ -21,6 +22,8 @@ from hermes.core.outbox import Outbox, OutboxRow
 from hermes.core.store import MediaStore
 from hermes.gateway.cross_post import CrossPost
 from hermes.gateway.send_rate import SendRate
+from hermes.gateway.windows import ReplyWindows
+from hermes.text.choices import choices_as_text
 from hermes.text.links import links_as_text
 
 ROWS_MAX = 200
@@ -57,6 +60,21 @@ def _is_large(manifest: Manifest, content: bytes) -> bool:
     return 0 < manifest.file_bytes_max < len(content)
 
 
+def _fitting(reply: Reply, manifest: Manifest) -> Reply:
+    """Return the reply as this platform can show it. Raise ChannelRefused when it cannot.
+
+    In an untrusted conversation a link could carry out what the model has read (P11), so its
+    address is shown as text. Buttons that the platform has no room for are written out.
+    """
+    if reply.address.thread and not manifest.threads:
+        where = f"{manifest.name}:{reply.address.chat}"
+        raise ChannelRefused(f"{manifest.name} has no threads; send it to {where} instead")
+    text = links_as_text(reply.text) if "untrusted" in reply.labels else reply.text
+    room = manifest.buttons.rows if manifest.buttons is not None else 0
+    words = choices_as_text(reply.buttons[room:])
+    return replace(reply, text=f"{text}\n\n{words}" if words else text)
+
+
 class Delivery(Struct, kw_only=True):
     outbox: Outbox
     mirror: CrossPost
@@ -64,6 +82,7 @@ class Delivery(Struct, kw_only=True):
     screens: Mapping[str, Screen]
     media: MediaStore
     pace: SendRate
+    windows: ReplyWindows
     node: NodeId
     clock: Callable[[], float]
     drawn: dict[TurnId, str]  # the drafts of this process, by their receipts
@@ -93,10 +112,14 @@ class Delivery(Struct, kw_only=True):
         if self.again_at <= self.clock():
             self.again_at = 0.0
         rows = await self.outbox.due(
-            names, now=self.clock(), limit=ROWS_MAX, only=only, mine=self.node
+            names,
+            now=self.clock(),
+            limit=ROWS_MAX + self.windows.closed,
+            only=only,
+            mine=self.node,
         )
         queues: dict[str, list[OutboxRow]] = {}
-        for row in rows:
+        for row in await self.windows.sendable(rows):
             queue = row.reply.id if row.reply.kind == "removal" else row.reply.session
             if queue not in self._under_way:
                 queues.setdefault(queue, []).append(row)
@@ -183,10 +206,9 @@ class Delivery(Struct, kw_only=True):
 
     async def _send(self, row: OutboxRow) -> str:
         """Chunk by chunk from the first one that is missing, then the files."""
-        reply, receipt = row.reply, row.receipt
-        channel = self.channels[reply.address.platform]
-        foreign = "untrusted" in reply.labels  # a link could carry out what the model has read
-        text = links_as_text(reply.text) if foreign else reply.text
+        channel, receipt = self.channels[row.reply.address.platform], row.receipt
+        row = replace(row, reply=_fitting(row.reply, channel.manifest))
+        reply, text = row.reply, row.reply.text
         pieces: list[str | Media] = [*channel.render(text)] if text.strip() else []
         pieces += reply.media
         if not pieces:

@@ -29,6 +29,8 @@ from hermes.core.session import Running
 from hermes.core.signals import Recorded, Retrying, Signal, TextDelta
 from hermes.gateway.send_rate import SendRate
 from hermes.gateway.session_cache import ActiveSession, SessionCache
+from hermes.gateway.windows import ReplyWindows
+from hermes.text.links import without_addresses
 
 WAIT_S = 4.0  # between two looks, where no sign of typing has to be repeated
 SIGHT_S = 0.5  # how long a turn may take before its chat shows anything
@@ -59,6 +61,7 @@ class Drafts(Struct, kw_only=True):
     manifests: Mapping[str, Manifest]
     sessions: SessionCache
     pace: SendRate
+    windows: ReplyWindows
     outbox: Outbox
     clock: Callable[[], float]
     is_sure: Callable[[], bool]  # that the sessions here are still ours
@@ -129,11 +132,12 @@ class Drafts(Struct, kw_only=True):
 
     async def _show(self, sketch: Sketch, screen: Screen) -> None:
         manifest = self.manifests[sketch.address.platform]
-        draft_s, typing_s = manifest.draft_s, manifest.typing_s or WAIT_S
+        draft_s = manifest.draft_s if manifest.edits else 0.0
+        typing_s = manifest.typing_s or WAIT_S
         typed_at = 0.0
         try:
             await self._rest(sketch, SIGHT_S)
-            while not sketch.over:
+            while not sketch.over and await self._may_write(sketch):
                 now = asyncio.get_running_loop().time()
                 if draft_s and sketch.heard.strip() and sketch.heard != sketch.shown:
                     await self._draw(sketch, screen)
@@ -146,13 +150,19 @@ class Drafts(Struct, kw_only=True):
             if self._sketches.get(sketch.turn) is sketch:
                 del self._sketches[sketch.turn]
 
+    async def _may_write(self, sketch: Sketch) -> bool:
+        """A draft is a message, too: outside of the chat's reply window nothing is shown."""
+        return await self.windows.is_open(sketch.address, sketch.active.session.key)
+
     async def _draw(self, sketch: Sketch, screen: Screen) -> None:
-        text = sketch.heard
+        untrusted = "untrusted" in sketch.active.session.view.labels
+        heard = sketch.heard
+        text = without_addresses(heard) if untrusted else heard
         if sketch.receipt:
             if DraftShown in sketch.recorded and await self.pace.spare(
                 sketch.address, lambda: self._redraw(sketch, screen, text)
             ):
-                sketch.shown = text
+                sketch.shown = heard
             return
         if sketch.unseen is None and not await self._announced(sketch, screen, text):
             return

@@ -1,11 +1,13 @@
 """What channels and services may ask of the engine: the one class behind `ChannelHost`."""
 
+import asyncio
 from collections.abc import Awaitable, Callable, Sequence
 from contextlib import AbstractContextManager
 
 from msgspec import Struct
 
 from hermes.core.channel import Command, Considered, Feed, GatewayState, GatewayStatus
+from hermes.core.errors import StoreBusy
 from hermes.core.ids import SessionKey
 from hermes.core.messages import Address, Inbound, Media
 from hermes.core.people import Role, Sender
@@ -13,6 +15,34 @@ from hermes.core.principal import Audience
 from hermes.core.store import Accepted, MediaStore, Store
 from hermes.gateway.admission import Admission
 from hermes.gateway.service import Gateway
+
+Accept = Callable[[Inbound], Awaitable[Accepted]]
+
+
+async def accept_within(accept: Accept, inbound: Inbound, limit_s: float) -> Accepted:
+    """Accept a message, or raise StoreBusy when the store needs longer than the platform waits.
+
+    The write goes on. When it succeeds after all, the platform's repeat finds the message in the
+    inbox, so nothing is answered twice. A limit of 0 waits for as long as it takes.
+    """
+    if not limit_s:
+        return await accept(inbound)
+    writing = asyncio.ensure_future(accept(inbound))
+    try:
+        done, _ = await asyncio.wait({writing}, timeout=limit_s)
+    except asyncio.CancelledError:
+        writing.cancel()
+        raise
+    if done:
+        return writing.result()
+    writing.add_done_callback(_forget)
+    raise StoreBusy(f"the message could not be stored within {limit_s:g} s")
+
+
+def _forget(writing: "asyncio.Future[Accepted]") -> None:
+    """Read the outcome that no caller waits for, so that asyncio does not warn about it."""
+    if not writing.cancelled():
+        writing.exception()
 
 
 class GatewayHost(Struct, kw_only=True):
@@ -24,6 +54,7 @@ class GatewayHost(Struct, kw_only=True):
     commands: Sequence[Command]
     ids: Callable[[], str]
     platform: str = ""
+    ack_s: float = 0.0  # of the platform's manifest
     noted: Callable[[], None] = lambda: None
     asked: Callable[[], None] = lambda: None
     heard: Callable[[], None] = lambda: None
@@ -37,7 +68,7 @@ class GatewayHost(Struct, kw_only=True):
         return self.engine.media
 
     async def accept(self, inbound: Inbound) -> Accepted:
-        accepted = await self.engine.accept(inbound)
+        accepted = await accept_within(self.engine.accept, inbound, self.ack_s)
         self.heard()
         return accepted
 

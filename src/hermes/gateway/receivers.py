@@ -147,4 +147,7 @@ class Receivers(Struct, kw_only=True):
         def polled() -> None:
             post.last_poll_at = clock()
 
-        return replace(host, platform=post.name, heard=heard, noted=connected, asked=polled)
+        ack_s = post.receiver.manifest.ack_s
+        return replace(
+            host, platform=post.name, ack_s=ack_s, heard=heard, noted=connected, asked=polled
+        )

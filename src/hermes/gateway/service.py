@@ -69,6 +69,7 @@ class Gateway(Struct, kw_only=True):
             self.unreadable.discard(inbound.session)
         accepted, event = await self.intake.take(inbound)
         if accepted.fresh:
+            self.delivery.windows.heard(inbound)
             active = self.sessions.get(accepted.key)
             if active is not None and active.learn(event, accepted.position):
                 self._start(active)

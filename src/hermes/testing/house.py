@@ -21,6 +21,7 @@ from hermes.core.ports import Answer, ModelRequest, Provider, Tool
 from hermes.core.rules import Allow, Judge
 from hermes.core.store import Store
 from hermes.gateway.admission import Admission, Strangers
+from hermes.gateway.host import accept_within
 from hermes.gateway.service import Gateway
 from hermes.providers.scripted import Scripted
 from hermes.stores.media import FileMediaStore
@@ -37,11 +38,13 @@ class Platform(Channel, Receiver, Protocol):
 
 
 class Wiring(Struct, frozen=True, kw_only=True):
-    """What few tests want otherwise. `change` gives the channel another host."""
+    """What few tests want otherwise. `change` gives the channel another host; `ack_s` shortens how
+    long a platform waits for its acknowledgement, if it waits only so long."""
 
     strangers: Strangers = "invite"
     screens: Mapping[str, Screen] = {}
     change: Callable[[FakeHost], FakeHost] = lambda host: host
+    ack_s: float = 0.0
 
 
 USUAL = Wiring()
@@ -105,6 +108,10 @@ async def house(
 
     gateway.process.channels = channels
     door = wiring.change(_door(parts, gateway, wiring.strangers, connected.set))
+    if ack_s := channel.manifest.ack_s:
+        limit_s = wiring.ack_s or ack_s
+        accept = partial(accept_within, door.accept, limit_s=limit_s)
+        door = msgspec.structs.replace(door, accept=accept)
     try:
         async with gateway.joined():
             await gateway.look_after()

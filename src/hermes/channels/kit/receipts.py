@@ -12,7 +12,7 @@ import msgspec
 from msgspec import Struct
 
 from hermes.channels.kit.memory import ChannelMemory
-from hermes.core.channel import ChannelHost, Screen
+from hermes.core.channel import ChannelHost, Manifest, Screen
 from hermes.core.errors import ChannelRefused, HermesError
 from hermes.core.ids import MessageId, SessionKey
 from hermes.core.messages import Address, Inbound, Reply
@@ -33,10 +33,12 @@ class Sign(Struct, frozen=True):
 
 
 class Receipts:
-    """Of one channel. `on` is False when its owner does not want them."""
+    """The signs of one channel: none where the platform has no reactions or the owner wants none
+    (`Manifest.reactions`, `Manifest.receipts`)."""
 
-    def __init__(self, screen: Screen, memory: ChannelMemory, *, on: bool) -> None:
-        self._screen, self._memory, self._on = screen, memory, on
+    def __init__(self, screen: Screen, memory: ChannelMemory, manifest: Manifest) -> None:
+        self._screen, self._memory = screen, memory
+        self._on = manifest.reactions and manifest.receipts
         self._open: dict[tuple[SessionKey, str], Sign] = {}  # stored, without a sign yet
         self._shown: list[Sign] | None = None
         self._guard = asyncio.Lock()

@@ -66,7 +66,7 @@ class TelegramChannel:
         self._calls = BotApi(self._line, self._numbers)
         self._looking = Looking(self._calls, self._numbers, settings.bot_id)
         self._cards = OpenCards(self._memory, self._calls)
-        self._receipts = Receipts(self, self._memory, on=settings.common.receipts)
+        self._receipts = Receipts(self, self._memory, self._manifest)
         self._host: ChannelHost | None = None
 
     @property

@@ -6,4 +6,5 @@ HINTS = (
     "Another program sent this event. No person watches or answers questions: decide by "
     "yourself, and end with a short report that can be understood without the event."
 )
-MANIFEST = Manifest(name="webhook", audience="unattended", fetched=True, hints=HINTS)
+ACK_S = 8.0  # GitHub, for one, hangs up after ten seconds
+MANIFEST = Manifest(name="webhook", audience="unattended", fetched=True, hints=HINTS, ack_s=ACK_S)
