@@ -15,6 +15,8 @@ from hermes.core.channel import ButtonLimits, Manifest
 from hermes.core.errors import StoreBusy
 from hermes.core.ids import MessageId, chat_key
 from hermes.core.messages import Address, Inbound, Person
+from hermes.core.ports import Answer, ModelRequest
+from hermes.core.signals import TextDelta, Watch
 from hermes.gateway.serve import Serving
 from hermes.gateway.windows import ReplyWindows
 
@@ -174,6 +176,25 @@ async def test_c96_a_store_that_is_slower_than_the_platform_waits_is_a_refusal(
                     await asyncio.sleep(0.05)
         await until(lambda: plaza.shows() == ["I think so: hello"])
     assert len(model.asked) == 1
+
+
+class Linking(Model):
+    """A model that writes an address before it is held."""
+
+    async def ask(self, request: ModelRequest, watch: Watch) -> Answer:
+        watch(TextDelta("See https://evil.test/?q=secret "))
+        return await super().ask(request, watch)
+
+
+async def test_a_draft_of_an_untrusted_conversation_shows_no_address(tmp_path: Path) -> None:
+    """P11: the answer shows it as text; a draft, which has no marks, does not show it at all."""
+    plaza, model = with_facts(MANIFEST), Linking()
+    model.hold()
+    async with gateway(tmp_path, plaza, model) as serves:
+        await serves.engine.accept(message("1", "hello", labels=("untrusted",)))
+        await until(lambda: plaza.shows() == ["See (link) I think …"])
+        model.go.set()
+        await until(lambda: plaza.shows() == ["I think so: hello"])
 
 
 async def test_a_platform_without_a_window_is_never_looked_at() -> None:
