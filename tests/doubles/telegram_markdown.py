@@ -1,5 +1,6 @@
 """Parse MarkdownV2 as strictly as Telegram does, with Telegram's error messages."""
 
+import re
 from dataclasses import dataclass
 
 RESERVED = frozenset("_*[]()~`>#+-=|{}.!")
@@ -151,3 +152,16 @@ class _Parser:
 def parse_markdown_v2(source: str) -> tuple[str, list[Entity]]:
     """Return the visible text and its entities. Raise CannotParse."""
     return _Parser(source).parse()
+
+
+_MENTION = re.compile(r"(?<![\w@/])@[A-Za-z]\w{3,31}\b")
+
+
+def pinged(source: str, *, marked: bool = True) -> list[str]:
+    """Return whom this text notifies: names behind an @ outside of code, and links to a person."""
+    plain, entities = parse_markdown_v2(source) if marked else (source, [])
+    for entity in entities:
+        if entity.kind in ("code", "pre"):
+            plain = plain.replace(entity.text, " ")
+    links = [each.detail for each in entities if each.detail.lower().startswith("tg://user")]
+    return [*_MENTION.findall(plain), *links]

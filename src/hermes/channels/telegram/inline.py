@@ -1,6 +1,7 @@
 """Spans of Markdown to MarkdownV2. Pure.
 
-Every reserved character of what is text is escaped.
+Every reserved character of what is text is escaped. Text pings nobody (P9): an @name gets an
+invisible character behind its @, and a link that mentions a person is only its words.
 """
 
 import re
@@ -17,9 +18,12 @@ from hermes.channels.kit.spans import (
     TextSpan,
 )
 
+JOINER = "\u2060"  # invisible; Telegram sees no name behind it
+PINGS = "tg://user"
 SCHEMES = (*WEB_SCHEMES, "tg://")
 
 _RESERVED = re.compile(r"([_*\[\]()~`>#+\-=|{}.!\\])")
+_MENTION = re.compile(r"(?<![\w@/])@(?=[A-Za-z]|$)")
 _IN_CODE = re.compile(r"([`\\])")
 _IN_URL = re.compile(r"([)\\])")
 _ESCAPED = r"\\\1"
@@ -46,9 +50,11 @@ def render_spans(spans: Spans, inside: frozenset[Mark] = frozenset()) -> str:
 def _render_span(span: Span, inside: frozenset[Mark]) -> str:
     match span:
         case TextSpan(text=text):
-            return escape(text)
+            return escape(_MENTION.sub(f"@{JOINER}", text))
         case CodeSpan(code=code):
             return f"`{escape_code(code)}`"
+        case LinkSpan(spans=spans, url=url) if url.lower().startswith(PINGS):
+            return render_spans(spans, inside)
         case LinkSpan(spans=spans, url=url):
             return f"[{render_spans(spans, inside)}]({_IN_URL.sub(_ESCAPED, url)})"
         case MarkedSpan(mark=mark, spans=spans):
