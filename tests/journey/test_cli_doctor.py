@@ -97,7 +97,7 @@ def test_a_bot_is_asked_who_it_is(hermes: Program, shop: Shop) -> None:
         "HERMES_PLATFORMS__TELEGRAM__API_BASE": shop.bots,
         "TELEGRAM_BOT_TOKEN": TOKEN,
     }
-    assert checks(hermes)["telegram"]["detail"] == "@my_bot is known there"
+    assert checks(hermes)["telegram"]["detail"] == "@my_bot is known there: https://t.me/my_bot"
     hermes.environ["TELEGRAM_BOT_TOKEN"] = TOKEN.replace("a", "b")
     found = checks(hermes)["telegram"]
     assert (found["ok"], found["fix"]) == (False, "hermes config set TELEGRAM_BOT_TOKEN -")

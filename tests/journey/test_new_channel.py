@@ -39,6 +39,7 @@ def test_the_wizard_asks_what_the_channel_declares_and_the_doctor_asks_the_chann
             ("Which loft", "n0rth!\n"),
             ("it has odd letters", "north\n"),
             ("The number on its ring: ", "ring-north\n"),
+            ("Send a test message to pigeon:north now? [Y/n]", "n\n"),
         ],
     )
     assert done.status == 0, done.out

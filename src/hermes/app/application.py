@@ -141,7 +141,8 @@ async def inside(
 @asynccontextmanager
 async def sending(home: Path, settings: "Settings") -> AsyncIterator[App]:
     """An engine that can send to every platform that is configured, and listens to none."""
-    async with _parts(home, settings, platforms_of(home, settings), home) as parts:
+    platforms = platforms_of(home, settings)
+    async with _parts(home, settings, platforms, home, asks_model=False) as parts:
         yield App(gateway=build(parts), store=parts.store, media=parts.media, new_id=new_id)
 
 
@@ -186,10 +187,15 @@ async def preflight(home: Path, settings: "Settings", held: Held) -> None:
 
 @asynccontextmanager
 async def _parts(
-    home: Path, settings: "Settings", platforms: Platforms, workdir: Path
+    home: Path,
+    settings: "Settings",
+    platforms: Platforms,
+    workdir: Path,
+    *,
+    asks_model: bool = True,
 ) -> AsyncIterator[Parts]:
     secrets_process.no_dumps()
-    models, hosts = app_models.Models(settings), settings.terminal.allow_hosts
+    models, hosts = app_models.Models(settings, required=asks_model), settings.terminal.allow_hosts
     sink = live_secrets.sink_of(home, settings)
     live = LiveSettings(home, settings, environ=os.environ)
     workspace = Lazy(lambda: _workspace(home, settings, platforms.inside, workdir, sink))

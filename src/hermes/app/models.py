@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from msgspec import Struct
 from msgspec.structs import replace
 
-from hermes.core.errors import ProviderSilent
+from hermes.core.errors import ProviderDenied, ProviderSilent
 from hermes.core.messages import Line
 from hermes.core.ports import Answer, ModelRequest, Provider
 from hermes.core.signals import Glimpse, Watch
@@ -58,13 +58,26 @@ class Unmade:
             await self._made().aclose()
 
 
+class NoModel:
+    """The provider of an engine that only sends: no model is set up, and none is needed."""
+
+    name = "none"
+
+    async def ask(self, _request: ModelRequest, _watch: Watch) -> Answer:
+        raise ProviderDenied("no model is set up. Choose one with: hermes model")
+
+    async def aclose(self) -> None:
+        """There is nothing to close."""
+
+
 class Models:
     """The model of the settings, and those that sessions were told to use instead."""
 
-    def __init__(self, settings: Settings) -> None:
+    def __init__(self, settings: Settings, *, required: bool = True) -> None:
         self._settings = settings
         self._others: dict[str, Provider] = {}
-        self.first = model_provider(settings)
+        chosen_one = required or settings.model.provider
+        self.first: Provider = model_provider(settings) if chosen_one else NoModel()
 
     def name(self, said: str) -> str:
         """What /model was told, as a name that `provider` takes. Raises Misconfigured."""

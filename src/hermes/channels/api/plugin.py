@@ -15,6 +15,7 @@ from hermes.channels.kit.plugin import (
     SetupOffer,
     SetupQuestion,
 )
+from hermes.core.messages import Address
 from hermes.lazy import LazyModule
 from hermes.settings import Settings
 from hermes.settings.live import LiveSettings
@@ -66,6 +67,9 @@ class ApiPlugin:
     offer = OFFER
     questions = QUESTIONS
     test_message = ""
+
+    def owner_chat(self, _raw: Raw) -> Address | None:
+        return None
 
     def read(self, raw: Raw, secrets: Mapping[str, str]) -> ApiSettings:
         return api_settings(raw, secrets=secrets)

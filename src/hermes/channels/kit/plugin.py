@@ -11,6 +11,7 @@ from typing import Literal, Protocol
 from msgspec import Struct
 
 from hermes.core.channel import Channel, Receiver, Screen
+from hermes.core.messages import Address
 from hermes.core.people import Role, Sender
 from hermes.settings import Settings
 
@@ -117,6 +118,9 @@ class ChannelPlugin(Protocol):
     @property
     def test_message(self) -> str:
         """What is sent when the set-up is done; empty: nothing can be sent."""
+
+    def owner_chat(self, raw: Raw) -> Address | None:
+        """The owner's chat, which gets the test message; None: none is known."""
 
     def read(self, raw: Raw, secrets: Mapping[str, str]) -> object:
         """The section as a value. Raises Misconfigured for the first thing that is wrong."""

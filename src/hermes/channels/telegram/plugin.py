@@ -1,6 +1,6 @@
 """Telegram as one value: see `ChannelPlugin`."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
@@ -16,6 +16,7 @@ from hermes.channels.kit.plugin import (
 from hermes.channels.telegram.settings import API_BASE, KEYS, TOKEN_SECRET, TelegramSettings
 from hermes.channels.telegram.settings import telegram_settings as read_settings
 from hermes.core.ids import Isolation
+from hermes.core.messages import Address
 from hermes.lazy import LazyModule
 from hermes.settings import Settings
 
@@ -69,6 +70,12 @@ class TelegramPlugin:
     offer = OFFER
     questions = QUESTIONS
     test_message = "Hermes is here. Write to me whenever you like."
+
+    def owner_chat(self, raw: Raw) -> Address | None:
+        """A private chat has the number of its person."""
+        people = raw.get("allowed_users")
+        first = people[0] if isinstance(people, Sequence) and people else None
+        return Address(platform=self.name, chat=str(first)) if isinstance(first, int) else None
 
     def read(self, raw: Raw, secrets: Mapping[str, str]) -> TelegramSettings:
         return read_settings(raw, secrets)

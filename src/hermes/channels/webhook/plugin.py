@@ -15,6 +15,7 @@ from hermes.channels.kit.plugin import (
     SetupQuestion,
 )
 from hermes.channels.webhook.settings import KEYS, WebhookSettings, secret_now, webhook_settings
+from hermes.core.messages import Address
 from hermes.lazy import LazyModule
 from hermes.settings import Settings
 from hermes.settings.live import LiveSettings
@@ -44,6 +45,9 @@ class WebhookPlugin:
     offer: SetupOffer | None = None  # routes are written by hand
     questions = QUESTIONS
     test_message = ""
+
+    def owner_chat(self, _raw: Raw) -> Address | None:
+        return None
 
     def read(self, raw: Raw, secrets: Mapping[str, str]) -> WebhookSettings:
         return webhook_settings(raw, secrets)

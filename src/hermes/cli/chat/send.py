@@ -1,6 +1,7 @@
 """hermes send: send a message to a chat, through the outbox like every reply."""
 
 import asyncio
+from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -52,22 +53,25 @@ def run(options: SendOptions, context: CliContext) -> int:
         text = context.console.stdin.read(TEXT_CHARS_MAX).strip()
     if not text and not options.file:
         raise UsageError('the message is empty. Use: hermes send TARGET "TEXT"')
-    return asyncio.run(_send(options, context, text))
+    target, row = asyncio.run(send_text(context, options.target, text, options.file))
+    return _report(options, context, target, row)
 
 
-async def _send(options: SendOptions, context: CliContext, text: str) -> int:
+async def send_text(
+    context: CliContext, to: str, text: str, files: Sequence[str] = ()
+) -> tuple[Target, OutboxRow | None]:
+    """Send a message and return where it went and its row in the outbox, None while it waits."""
     settings = context.settings()
     prepare(context.home)
     log_file.begin(context.home, settings, context.environ)
     async with sending(context.home, settings) as app, app.gateway.joined():
-        _demand_platform(options.target, app)
+        _demand_platform(to, app)
         library = app.store.library
         chats = await library.chats(limit=CHATS_MAX)
-        target = target_of(options.target, chats, await library.homes())
-        inbound = await _message(options, context, app, target, text)
+        target = target_of(to, chats, await library.homes())
+        inbound = await _message(files, context, app, target, text)
         await app.gateway.accept(inbound)
-        row = await _sent(app, inbound, alone=not held(context.home))
-    return _report(options, context, target, row)
+        return target, await _sent(app, inbound, alone=not held(context.home))
 
 
 def _demand_platform(target: str, app: App) -> None:
@@ -86,10 +90,10 @@ def _demand_platform(target: str, app: App) -> None:
 
 
 async def _message(
-    options: SendOptions, context: CliContext, app: App, target: Target, text: str
+    files: Sequence[str], context: CliContext, app: App, target: Target, text: str
 ) -> Inbound:
     media = []
-    for name in options.file:
+    for name in files:
         try:
             content = await asyncio.to_thread(Path(name).read_bytes)
         except OSError as error:

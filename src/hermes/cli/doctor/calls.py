@@ -177,7 +177,8 @@ def _asked(patient: Patient, name: str) -> DoctorCheck:
     except Misconfigured as problem:
         return failed(name, problem)
     fix = "" if found.ok else found.fix or "hermes gateway setup"
-    return DoctorCheck(name=name, ok=found.ok is True, detail=found.said, fix=fix)
+    detail = f"{found.said}: {found.link}" if found.link else found.said
+    return DoctorCheck(name=name, ok=found.ok is True, detail=detail, fix=fix)
 
 
 def _url(patient: Patient) -> str:

@@ -22,6 +22,7 @@ from hermes.cli.errors import DONE, FAILED, WRONG_USAGE
 from hermes.cli.gateway.channel_answers import Answer, SetupAnswers, answers_of
 from hermes.cli.gateway.channel_options import ChannelsOptions, channel_options, offered
 from hermes.cli.gateway.channel_questions import ChannelQuestions, Section, place
+from hermes.cli.gateway.channel_welcome import welcome
 from hermes.cli.gateway.service.installing import install
 from hermes.cli.gateway.service.lock import running
 from hermes.cli.gateway.service.probe import standing
@@ -141,6 +142,7 @@ class ChannelSetup:
             given = {key: value for key, value in answers.items() if key in plugin.keys and value}
             answers[question.key] = self._asking.answer(plugin, question, {**section, **given})
         self._write(plugin, section, answers)
+        welcome(self.ground.context, self.questions, plugin)
 
     def _write(
         self, plugin: ChannelPlugin, section: Section, answers: Mapping[str, Answer]

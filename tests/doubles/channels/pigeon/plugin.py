@@ -17,6 +17,7 @@ from hermes.channels.kit.plugin import (
 from hermes.channels.kit.settings import SectionReader
 from hermes.channels.local.server import LocalServer
 from hermes.core.errors import Misconfigured
+from hermes.core.messages import Address
 from hermes.settings import Settings
 
 RING = "PIGEON_RING"
@@ -66,6 +67,9 @@ class PigeonPlugin:
         ),
     )
     test_message = "Coo."
+
+    def owner_chat(self, raw: Raw) -> Address | None:
+        return Address(platform=self.name, chat=str(raw.get("loft", "")))
 
     def read(self, raw: Raw, secrets: Mapping[str, str]) -> PigeonSettings:
         section = SectionReader(raw, "platforms.pigeon", self.keys)

@@ -124,7 +124,7 @@ def test_a_port_in_use_is_asked_for_again(tmp_path: Path) -> None:
 
 def test_a_bot_is_checked_and_written(tmp_path: Path, bot_api: str) -> None:
     (tmp_path / "config.yaml").write_text(f"platforms: {{telegram: {{api_base: '{bot_api}'}}}}\n")
-    person = Person("n", "y", "no token", BAD, GOOD, "x", "11, 22")
+    person = Person("n", "y", "no token", BAD, GOOD, "x", "11, 22", "n")
     console = set_up(tmp_path, person)
     assert "does not look like a token" in person.told[0]
     assert person.told[1] == "Telegram does not know this token"
@@ -158,7 +158,7 @@ def test_what_is_set_is_shown_kept_or_turned_off(tmp_path: Path, bot_api: str) -
 def test_a_token_that_is_there_and_unknown_is_asked_for_again(tmp_path: Path, bot_api: str) -> None:
     bot = f"{{token: '{BAD}', api_base: '{bot_api}', enabled: true}}"
     (tmp_path / "config.yaml").write_text(f"platforms: {{telegram: {bot}}}\n")
-    console = set_up(tmp_path, Person("n", "y", "y", GOOD, "11"))
+    console = set_up(tmp_path, Person("n", "y", "y", GOOD, "11", "n"))
     assert "Telegram does not know this token" in console.stderr.getvalue()
     settings, _problems = survey(tmp_path, {})
     assert settings.secrets[TOKEN] == GOOD
