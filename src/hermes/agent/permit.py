@@ -9,6 +9,7 @@ import msgspec
 from msgspec import Struct
 from msgspec.structs import replace
 
+from hermes.core.child_sessions import CALL
 from hermes.core.grants import Grant, Profile
 from hermes.core.ids import platform_of
 from hermes.core.messages import REPLY, Address, Call, Origin
@@ -33,7 +34,7 @@ from hermes.core.policy import (
 )
 from hermes.core.ports import ToolScope, Toolset
 from hermes.core.principal import NOBODY, AudienceOf, Principal
-from hermes.core.rules import Ask, DecisionContext, Deny, Verdict
+from hermes.core.rules import Allow, Ask, DecisionContext, Deny, Verdict
 from hermes.core.session import Session, Turn, speaker, speakers
 from hermes.core.trust import TrustRegister
 from hermes.ports.sandbox import OPEN
@@ -74,6 +75,8 @@ class Permit(Struct, frozen=True, kw_only=True):
         turn = session.turn
         if turn is None:
             return Deny("no turn is open")
+        if call.tool == REPLY and turn.address.platform == CALL:
+            return Allow()  # who reads it has its labels, and is asked before it goes further
         if call.tool != REPLY and (why := self.refusal(session, call.tool)):
             return Deny(why)
         subject = self.subject(session, turn)
@@ -169,6 +172,8 @@ class Permit(Struct, frozen=True, kw_only=True):
         """Does anybody read the answers, or what is said `at` another address, who is neither the
         one who speaks nor the owner? The address decides: an event's answer may go to a room."""
         address, said = at or turn.address, speaker(session, turn)
+        if address.platform == CALL:  # it is read where the session is that waits for it
+            address = principal_of(said).ask or address
         if self.audience(address.platform) == "owner":
             return False
         if said.origin == "person" and said.address == address:

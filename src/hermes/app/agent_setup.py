@@ -5,7 +5,7 @@ Part of the composition root.
 
 import os
 import time
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -15,6 +15,7 @@ from hermes.agent.prompt import Overhead
 from hermes.agent.toolsets import CombinedToolset, FilteredToolset, StaticToolset
 from hermes.app.platforms import Platforms, platforms_of
 from hermes.app.prompts import Prompts, PromptSetting
+from hermes.app.subagents import Subagents
 from hermes.app.workspaces import idle_workspace
 from hermes.commands.memory import memory_command
 from hermes.commands.personality import personality_command
@@ -22,6 +23,7 @@ from hermes.commands.skills import skills_command
 from hermes.core.channel import Command
 from hermes.core.errors import Rejected
 from hermes.core.ids import session_key
+from hermes.core.messages import Reply
 from hermes.core.people import Role
 from hermes.core.policy import PolicySubject
 from hermes.core.ports import Tool, ToolScope, Toolset
@@ -59,6 +61,7 @@ class AgentSetup(Struct, frozen=True, kw_only=True):
     tools: Toolset
     prompts: Prompts
     skills: SkillLibrary
+    keep_report: Callable[[Reply], Awaitable[str]]  # the file with all that a subagent said
     commands: Mapping[str, Sequence[Command]]  # by the heading under which /help lists them
 
 
@@ -68,9 +71,10 @@ def set_up_agent(
     platforms: Platforms,
     workspace: Workspace,
     switches: Callable[[], ToolsSection] | None = None,
+    choose: Callable[[str], str] = str,
 ) -> AgentSetup:
-    """Nothing is read yet but settings. `switches` tells what has been switched off since. Raises
-    Misconfigured."""
+    """Nothing is read yet but settings. `switches` tells what has been switched off since, `choose`
+    what a model is called. Raises Misconfigured."""
     memories, library = memories_of(home, settings), skill_library(home, settings, os.environ)
     remembered = memories.snapshot if settings.memory.enabled else tuple
     prompts = Prompts(
@@ -81,6 +85,7 @@ def set_up_agent(
         given=lambda owners: (*(remembered() if owners else ()), index_part(library.rows())),
         clock=time.time,
     )
+    hands = Subagents(settings, workspace, choose)
     built_in = default_tools(
         workspace,
         timeout_s=settings.terminal.timeout_s,
@@ -90,7 +95,7 @@ def set_up_agent(
     web = web_extract_tool(Fetcher(EgressRules(openings(settings.network.allow))))
     every = CombinedToolset(
         (
-            StaticToolset((*built_in, web)),
+            StaticToolset((*built_in, web, hands.tool())),
             StaticToolset((memory_tool(memories),) if settings.memory.enabled else ()),
             StaticToolset((clarify_tool(settings.clarify.wait),)),
             StaticToolset(skill_tools(library, agent_writes=settings.skills.agent_writes)),
@@ -102,6 +107,7 @@ def set_up_agent(
         tools=FilteredToolset(every, _switched_off(settings.tools, switches)),
         prompts=prompts,
         skills=library,
+        keep_report=hands.keep,
         commands={"Agent": (personality, memory_command(memories), skills_command(library))},
     )
 

@@ -24,6 +24,7 @@ from hermes.app.storage import store_only as store_only
 from hermes.channels.kit.plugin import Held
 from hermes.core.budget import Budgets, TurnLimits
 from hermes.core.channel import Command, Service
+from hermes.core.child_sessions import ChildLimits
 from hermes.core.errors import Misconfigured
 from hermes.core.ids import CallId, TurnId
 from hermes.core.messages import Reply, Usage
@@ -200,7 +201,7 @@ async def _parts(
     live = LiveSettings(home, settings, environ=os.environ)
     workspace = Lazy(lambda: _workspace(home, settings, platforms.inside, workdir, sink))
     _demand_sound(settings)
-    equipped = Lazy(lambda: _equipped(home, settings, platforms, workspace(), live))
+    equipped = Lazy(lambda: _equipped(home, settings, platforms, workspace(), live, models.name))
     async with store_only(home, settings) as store, _granted(home, hosts):
         if any((home / CALLS).glob("*")):
             await _end_strays(store, workspace().terminal)
@@ -234,6 +235,8 @@ async def _parts(
                 limits=TurnLimits(
                     steps_max=settings.agent.steps_max, tokens_max=settings.agent.tokens_max
                 ),
+                child_limits=ChildLimits(parallel=settings.delegation.max_parallel),
+                keep_report=lambda reply: equipped().keep_report(reply),
                 price=_price(settings),
                 budgets=_budgets(settings),
                 resume=_resume(settings),
@@ -268,9 +271,12 @@ def _equipped(
     platforms: Platforms,
     workspace: "Workspace",
     live: LiveSettings,
+    choose: Callable[[str], str],
 ) -> "agent_setup.AgentSetup":
     """What only a turn needs; most of our code is behind this import."""
-    return agent_setup.set_up_agent(home, settings, platforms, workspace, lambda: live().tools)
+    return agent_setup.set_up_agent(
+        home, settings, platforms, workspace, lambda: live().tools, choose
+    )
 
 
 def _composer(

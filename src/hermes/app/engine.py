@@ -27,10 +27,11 @@ from hermes.agent.toolsets import (
 )
 from hermes.core.budget import Budgets, TurnLimits
 from hermes.core.channel import Channel, Command, Receiver, Screen, Service, audience_in
+from hermes.core.child_sessions import ChildLimits
 from hermes.core.directory import CHATS_MAX
 from hermes.core.grants import Profile
 from hermes.core.ids import NodeId
-from hermes.core.messages import Usage
+from hermes.core.messages import Reply, Usage
 from hermes.core.people import Role, Sender
 from hermes.core.policy import Mode
 from hermes.core.ports import Compactor, Provider, Toolset
@@ -115,6 +116,8 @@ class Parts(Struct, frozen=True, kw_only=True):
     full_at: float = 0.75
     keep: float = 0.2
     limits: TurnLimits = DEFAULT_LIMITS
+    child_limits: ChildLimits = ChildLimits()
+    keep_report: Callable[[Reply], Awaitable[str]] | None = None  # the file with all of its words
     budgets: Budgets = DEFAULT_BUDGETS
     price: Callable[[str, Usage, int], float | None] = lambda _model, _usage, _calls: None
     resume: ResumeRules = DEFAULT_RESUME
@@ -220,7 +223,7 @@ def build(parts: Parts) -> Gateway:
 
 def _delivery(parts: Parts, intake: Intake, process: ProcessState) -> Delivery:
     outbox, note = parts.store.outbox, process.note_send
-    results = CallResults(accept=intake.accept, clock=parts.clock)
+    results = CallResults(accept=intake.accept, clock=parts.clock, keep=parts.keep_report)
     every = (*parts.channels, results)
     channels = {each.manifest.name: GuardedChannel(each, note) for each in every}
     pauses_s = {name: channel.manifest.pause_s for name, channel in channels.items()}
@@ -275,6 +278,7 @@ def _rules(parts: Parts, commands: Mapping[str, Busy], permit: Permit) -> Rules:
         role=permit.role_by,
         box=permit.box,
         limits=parts.limits,
+        child_limits=parts.child_limits,
         budgets=parts.budgets,
         resume=parts.resume,
         busy=parts.busy,

@@ -10,7 +10,7 @@ from pathlib import Path
 
 from msgspec import Struct
 
-from hermes.agent.prompt import Prompt, Sources, compose, parts_of
+from hermes.agent.prompt import SUBAGENT, SUBAGENTS, Prompt, Sources, compose, parts_of
 from hermes.app.workspaces import files_of
 from hermes.context.files import (
     NAMES,
@@ -47,6 +47,7 @@ class PromptSetting(Struct, frozen=True, kw_only=True):
     personality: str = ""  # a name; "": the default
     instructions: str = ""
     owners: bool = True  # nobody but the owner reads along
+    child: str = ""  # the role of a subagent; "": it is none
 
 
 class Latest(Struct, frozen=True):
@@ -106,6 +107,7 @@ class Prompts:
             personality=session.facts.personality,
             instructions=session.facts.instructions,
             owners=owners,
+            child=turn.options.role if turn is not None else "",
         )
         return setting, self._stand(setting)
 
@@ -132,6 +134,15 @@ class Prompts:
         trust = FolderTrust(folders=self._trusted, answers=answers_in(self._home))
         files = context_files(self._disk, folder, home=self._user_home, trust=trust)
         here = place(self._clock(), setting.workdir, this_machine())
+        if setting.child:  # nothing of the person's: only its task, its tools and its folder
+            sources = Sources(
+                soul=SUBAGENTS.get(setting.child, SUBAGENT),
+                context=files.text,
+                conversation=here.text,
+                instructions=setting.instructions,
+            )
+            labels = tuple(sorted({*files.labels, *here.labels}))
+            return parts_of(sources), labels, files.sources
         sources = Sources(
             soul=_soul(self._home / SOUL),
             personality=chosen(setting.personality, self.default, self.personalities),

@@ -6,7 +6,7 @@ process is there by then. When the turn that waits is over, the same way leads b
 that platform ends what still works for it.
 """
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 
 from msgspec import Struct
 from msgspec.structs import replace
@@ -25,7 +25,7 @@ from hermes.core.messages import (
     Usage,
 )
 from hermes.core.people import derived
-from hermes.core.session import Session, Turn, works
+from hermes.core.session import Running, Session, Turn, works
 
 CALL = "call"  # the platform of results
 CHILD = "child"  # and that of the sessions that bring them
@@ -33,6 +33,36 @@ RESULT_CHARS_MAX = 90_000
 NO_TEXT = "(It ended without a word.)"
 STOPPED = "It was stopped before it was done."
 REVOKED = "It was ended: the person it worked for may not use Hermes any more."
+
+
+class ChildLimits(Struct, frozen=True, kw_only=True):
+    """How many children may be at work at once; those that wait for something do not count."""
+
+    parallel: int = 8  # for one session
+    alive: int = 32  # in one process, and for one person
+
+
+class Crowd(Struct, frozen=True):
+    """The children at work in this process: for which session and which person, by their keys."""
+
+    children: Mapping[SessionKey, tuple[str, str]] = {}
+
+    def has_room(self, inbound: Inbound, limits: ChildLimits) -> bool:
+        """May this work begin now? What finds no room waits for its turn."""
+        if inbound.origin != "parent" or inbound.address.platform != CALL:
+            return True
+        others = [who for key, who in self.children.items() if key != inbound.session]
+        beside = sum(family == inbound.address.chat for family, _ in others)
+        same = sum(person == inbound.sender.id for _, person in others)
+        return beside < limits.parallel and max(same, len(others)) < limits.alive
+
+
+def crowd_entry(session: Session) -> tuple[str, str] | None:
+    """For which session and person a child is at work; None when it is not."""
+    turn = session.turn if isinstance(session.phase, Running) else None
+    if turn is None or turn.origin != "parent" or turn.address.platform != CALL:
+        return None
+    return turn.address.chat, turn.sender
 
 
 class PartResult(Struct, frozen=True, kw_only=True):

@@ -123,6 +123,8 @@ def _started(session: Session, event: e.TurnStarted) -> Session:
     came = next((i.workdir for i in reversed(taken) if i.workdir), "")
     if came and came != facts.came_from:  # who stays there keeps the session's own `cd`
         facts = replace(facts, came_from=came, workdir=came, prompt="")  # which names it
+    if turn.options.workdir:
+        facts = replace(facts, workdir=turn.options.workdir, prompt="")
     return replace(
         without_messages(session, event.messages),
         phase=Running(turn),

@@ -129,6 +129,8 @@ class TurnOptions(Struct, frozen=True, kw_only=True, omit_defaults=True):
     title: str = ""  # what it is about, in a few words for people
     steps_max: int = 0  # model requests at most; 0: the limit of the settings
     tokens_max: int = 0
+    workdir: str = ""  # where its commands begin
+    role: str = ""  # of a child: what it is told about itself
 
 
 class TurnReport(Struct, frozen=True, kw_only=True, omit_defaults=True):
@@ -138,6 +140,7 @@ class TurnReport(Struct, frozen=True, kw_only=True, omit_defaults=True):
     outcome: Outcome = Outcome.OK
     model: str = ""
     usage: Usage = Usage()
+    whole: str = ""  # the file with all of its words, where they are too long to be read at once
 
 
 class CallSettlement(Struct, frozen=True, kw_only=True, omit_defaults=True):

@@ -7,7 +7,7 @@ from typing import Literal
 from msgspec import Struct
 
 from hermes.core.budget import Budgets, SpentToday, TurnLimits
-from hermes.core.child_sessions import PartResult, joined_text
+from hermes.core.child_sessions import ChildLimits, Crowd, PartResult, joined_text
 from hermes.core.ids import SessionKey
 from hermes.core.messages import Call, Effect
 from hermes.core.people import Role, Sender
@@ -70,6 +70,7 @@ class DecisionContext(Struct, frozen=True, kw_only=True):
     asked: bool = False  # a person asked again for the turn, without a new message
     register: TrustRegister = TrustRegister()  # who is who, and what was granted
     ledger: SpentToday = SpentToday()
+    crowd: Crowd = Crowd()
 
 
 Judge = Callable[[Session, Call, DecisionContext], Verdict]
@@ -85,6 +86,7 @@ class Rules(Struct, frozen=True, kw_only=True):
     verdict: Judge = lambda _session, _call, _context: Allow()
     may_answer: Judge = lambda _session, _reply, _context: Allow()
     limits: TurnLimits = TurnLimits()
+    child_limits: ChildLimits = ChildLimits()
     budgets: Budgets = Budgets()
     resume: ResumeRules = ResumeRules()
     busy: BusyMode = "queue"

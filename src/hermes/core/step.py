@@ -76,6 +76,8 @@ def next_step(session: Session, rules: Rules, context: DecisionContext) -> Step:
             said = _said(session, rules)
             if said and context.draining:
                 return _told_to_wait(session, said, rules, context) or Postpone()
+            if said and not context.crowd.has_room(said[0], rules.child_limits):
+                return Postpone()
             return StartTurn(tuple(ref(inbound) for inbound in said)) if said else Rest()
         case Suspended(why=why):
             said = _said(session, rules)

@@ -8,6 +8,7 @@ the turn that waits ends the work of a session that nobody waits for any more.
 from collections.abc import Awaitable, Callable, Sequence
 
 from msgspec import Struct
+from msgspec.structs import replace
 
 from hermes.core.channel import Manifest
 from hermes.core.child_sessions import (
@@ -27,6 +28,7 @@ class CallResults(Struct, frozen=True, kw_only=True):
 
     accept: Callable[[Inbound], Awaitable[Accepted]]
     clock: Callable[[], float]
+    keep: Callable[[Reply], Awaitable[str]] | None = None  # the file with all of its words
 
     @property
     def manifest(self) -> Manifest:
@@ -42,6 +44,8 @@ class CallResults(Struct, frozen=True, kw_only=True):
         return (text,)
 
     async def send(self, reply: Reply, chunk: str, *, key: str) -> str:
+        if reply.ends is not None and self.keep is not None:
+            reply = replace(reply, ends=replace(reply.ends, whole=await self.keep(reply)))
         message = self._message(reply, chunk)
         if message is not None:
             try:

@@ -13,7 +13,7 @@ from msgspec.structs import replace
 from hermes.core import events as e
 from hermes.core import steps as s
 from hermes.core.channel import Command, CommandCall, CommandResult
-from hermes.core.child_sessions import PartResult, last_words
+from hermes.core.child_sessions import CALL, PartResult, last_words
 from hermes.core.directory import MIRRORED, UNREAD
 from hermes.core.draft import in_place_of_draft
 from hermes.core.errors import Refused
@@ -30,6 +30,8 @@ from hermes.gateway.process_state import ProcessState
 EVENTS_MAX = 200  # in one commit
 PARKED = "I stopped working on your last request:"
 RETRY = " Send /retry to try once more, or just write: a new conversation begins."
+GIVEN_UP = "The work on this task has stopped:"
+BEGIN_ANEW = " What it did so far is kept. Delegate the task again, or do it yourself."
 QUEUED = "I will answer this after the message before it. /stop stops that one."
 AFTER_RESTART = "I am restarting. Your message is saved, and I will answer it when I am back."
 NOT_YOURS = "Only my owner can use {}."
@@ -163,8 +165,9 @@ class Planner(Struct, frozen=True, kw_only=True):
             case s.ResumeTurn(turn=turn, messages=messages):
                 return (e.TurnResumed(turn, epoch, at, messages, self.process.node),)
             case s.Suspend(why=why):
-                reply = _notice(session, f"{PARKED} {why}.{RETRY}")
-                return (e.SessionSuspended(why, at, reply),)
+                called = session.turn is not None and session.turn.address.platform == CALL
+                text = f"{GIVEN_UP} {why}.{BEGIN_ANEW}" if called else f"{PARKED} {why}.{RETRY}"
+                return (e.SessionSuspended(why, at, _notice(session, text)),)
             case _:
                 return self._in_turn(session, step, epoch)
 

@@ -13,8 +13,10 @@ from msgspec import Struct, field
 
 from hermes.core.budget import SpentToday
 from hermes.core.channel import ChannelStatus, GatewayState, GatewayStatus, ServiceStatus
-from hermes.core.ids import NodeId
+from hermes.core.child_sessions import Crowd, crowd_entry
+from hermes.core.ids import NodeId, SessionKey
 from hermes.core.rules import DecisionContext
+from hermes.core.session import Session
 from hermes.core.store import Counts
 from hermes.core.trust import TrustRegister
 
@@ -38,6 +40,8 @@ class ProcessState(Struct):
     services: Callable[[], tuple[ServiceStatus, ...]] = lambda: ()
     ledger: Callable[[], SpentToday] = SpentToday
     disk: Callable[[], str] = lambda: ""  # why nothing can be written there; "": it can
+    children: dict[SessionKey, tuple[str, str]] = field(default_factory=dict)  # see `Crowd`
+    queued: dict[SessionKey, None] = field(default_factory=dict)  # children without room yet
     _unstored: tuple[float, str] = (0.0, "")  # the last write of a message that failed: when, why
 
     def __post_init__(self) -> None:
@@ -69,6 +73,14 @@ class ProcessState(Struct):
         since, _ = self.failing.get(platform, (self.clock(), ""))
         self.failing[platform] = since, problem
 
+    def note_child(self, session: Session) -> None:
+        """A child began to work, or does so no more."""
+        entry = crowd_entry(session)
+        if entry is not None:
+            self.children[session.key] = entry
+        else:
+            self.children.pop(session.key, None)
+
     def make_context(self, epoch: int, *, asked: bool = False) -> DecisionContext:
         """Return what a decision may read: time, ownership, process state, people and grants."""
         return DecisionContext(
@@ -80,6 +92,7 @@ class ProcessState(Struct):
             asked=asked,
             register=self.register(),
             ledger=self.ledger(),
+            crowd=Crowd(self.children),
         )
 
     def status(self, running: int, counts: Counts) -> GatewayStatus:

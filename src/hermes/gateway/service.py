@@ -218,15 +218,13 @@ class Gateway(Struct, kw_only=True):
                 await self.dispatch(active.session.key)
         self.outgoing.set()
         if active.spoken_to:
-            heard, active.spoken_to = active.spoken_to, set()
-            await self.delivery.flush({CALL}, only=active.session.key)
-            for key in heard:
-                await self.dispatch(key)
+            await _told_others(self, active)
 
 
 async def _lost(engine: Gateway, active: ActiveSession, error: Exception) -> None:
     """Forget the session; a later claim reads it anew, under another epoch."""
     key = active.session.key
+    engine.process.children.pop(key, None)
     if engine.sessions.get(key) is active:
         engine.sessions.drop(key)
     if isinstance(error, StoreFailed):
@@ -264,6 +262,15 @@ async def _rested(engine: Gateway, key: SessionKey) -> bool:
     return not session.waiting and not isinstance(session.phase, Running | Waiting)
 
 
+async def _told_others(engine: Gateway, active: ActiveSession) -> None:
+    """What one session says to another is heard at once, and makes room for children that wait."""
+    heard, active.spoken_to = active.spoken_to, set()
+    await engine.delivery.flush({CALL}, only=active.session.key)
+    queued, engine.process.queued = engine.process.queued, {}
+    for key in (*heard, *queued):
+        await engine.dispatch(key)
+
+
 def _waits_for_children(session: Session) -> bool:
     """Its turn goes on by itself when they are done, unless a person is asked meanwhile."""
     return isinstance(session.phase, Waiting) and not session.questions and bool(session.children)
@@ -274,7 +281,8 @@ async def dispatch_family(engine: Gateway, key: SessionKey) -> None:
     nobody else does where only one session is looked at."""
     await engine.dispatch(key)
     for child in (await engine.store.journal.load(key)).children:
-        if engine.sessions.get(child) is None:
+        active = engine.sessions.get(child)
+        if active is None or not active.busy:
             await dispatch_family(engine, child)
         await engine.delivery.flush({CALL}, only=child)
 

@@ -122,6 +122,8 @@ class Worker(Struct, frozen=True, kw_only=True):
         if active.in_flight or not alone or isinstance(plan.then, More):
             return _Stand.GOES_ON
         if isinstance(plan.then, Postpone):
+            if any(inbound.origin == "parent" for inbound in active.session.waiting):
+                self.planner.process.queued[active.session.key] = None
             return _Stand.NOT_HERE if plan.then.give_up else _Stand.POSTPONED
         return _Stand.RESTS if plan.events and rests else _Stand.WRITTEN
 
@@ -162,6 +164,7 @@ class Worker(Struct, frozen=True, kw_only=True):
             fetched=self.fetched,
             trust_version=self.trust_cache.register.version,
         )
+        self.planner.process.note_child(commit.after)  # before another one takes its place
         head = await self._written(active, commit)
         active.record(commit)
         there = (reply.address for reply in commit.replies)

@@ -216,6 +216,19 @@ class BudgetsSection(Section, frozen=True, kw_only=True):
     automation_share: Share = 0.8
 
 
+class DelegationSection(Section, frozen=True, kw_only=True):
+    """Subagents: how many work at once, how far they may go, and what they are given."""
+
+    model: str = ""
+    max_parallel: Annotated[int, Meta(ge=1, le=32, description="a whole number, 1 to 32")] = 8
+    depth: Annotated[int, Meta(ge=1, le=4, description="a whole number, 1 to 4")] = 2
+    turn_limit: Count = 50
+    summary_chars: Annotated[
+        int, Meta(ge=1_000, le=80_000, description="a whole number, 1000 to 80000")
+    ] = 24_000
+    toolsets: tuple[str, ...] = ("terminal", "file", "web")
+
+
 class Price(Section, frozen=True, kw_only=True):
     """US dollars per million tokens."""
 
@@ -243,6 +256,7 @@ class Settings(Section, frozen=True, kw_only=True):
     skills: SkillsSection = SkillsSection()
     tools: ToolsSection = ToolsSection()
     budgets: BudgetsSection = BudgetsSection()
+    delegation: DelegationSection = DelegationSection()
     prices: Mapping[str, Price] = {}
     platforms: Mapping[str, Mapping[str, object]] = {}
     secrets: Mapping[str, str] = {}  # .env, overridden by the process's environment; never printed
