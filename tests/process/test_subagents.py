@@ -197,3 +197,47 @@ async def test_b09_stopping_the_parent_stops_its_children_and_a_childs_stop_is_t
         running = next(row for row in await listed(here) if row["state"] == "running")
         await here.post(f"/v1/turns/{running['id']}/stop")
         assert "Subagent stopped" in (await asking).text
+
+
+async def test_b08_a_report_from_the_background_comes_once_and_later_only_to_the_person(
+    tmp_path: Path,
+) -> None:
+    held = asyncio.Event()
+
+    async def child(asked: Asked) -> Says:
+        await held.wait()
+        return Says("the long work is done")
+
+    boss = Boss({"goal": "long work", "background": True}, child)
+    async with Model(rule=boss).up() as model, gateway(tmp_path, model, **UNASKED) as here:
+        await here.start()
+        assert "Begun in the background" in (await here.say("go")).text
+        assert "Begun in the background" in (await here.say("go", "other")).text
+
+        async def both() -> bool:
+            return len(boss.children) >= 2
+
+        await here.until(both, 60.0)
+        await here.say("/new", "other")
+        await here.kill()
+        held.set()
+        await here.start()
+
+        async def reported() -> bool:
+            return any("long work is done" in asked.said for asked in boss.parent)
+
+        await here.until(reported, 60.0)
+
+        async def told() -> bool:
+            rows = await here.get("/v1/sessions")
+            return all(row["phase"] == "idle" and not row["waiting"] for row in rows)
+
+        await here.until(told, 60.0)
+        await here.say("hello", "other")
+        [read] = [asked for asked in boss.parent if "long work is done" in asked.said]
+        assert "A report of another model" in read.said
+        assert "long work is done" not in boss.parent[-1].everything, "another conversation by now"
+        key = "agent:main:api:dm:other"
+        events = await here.hermes("sessions", "export", key, "--events", "--format", "jsonl")
+        said = [row for row in events.splitlines() if "command_run" in row]
+        assert sum("long work is done" in row for row in said) == 1, "the person is told once"

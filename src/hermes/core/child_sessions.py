@@ -31,6 +31,15 @@ CALL = "call"  # the platform of results
 CHILD = "child"  # and that of the sessions that bring them
 RESULT_CHARS_MAX = 90_000
 NO_TEXT = "(It ended without a word.)"
+BACKGROUND = "delegated"  # the account of reports; no channel has it
+MARK = "A report of another model, not a fact: check what matters."
+STATUS = {
+    Outcome.OK: "completed",
+    Outcome.FAILED: "failed",
+    Outcome.STOPPED: "stopped",
+    Outcome.DENIED: "denied",
+    Outcome.UNKNOWN: "unknown",
+}
 STOPPED = "It was stopped before it was done."
 REVOKED = "It was ended: the person it worked for may not use Hermes any more."
 
@@ -151,8 +160,37 @@ def last_words(turn: Turn, reply: Reply, outcome: Outcome) -> Reply:
     if turn.address.platform != CALL:
         return reply
     usage = turn.usage or Usage()
-    report = TurnReport(turn=turn.id, outcome=outcome, model=turn.model, usage=usage)
+    report = TurnReport(
+        turn=turn.id,
+        outcome=outcome,
+        model=turn.model,
+        usage=usage,
+        title=turn.options.title,
+        to=turn.options.report_to,
+    )
     return replace(reply, ends=report)
+
+
+def report_message(session: SessionKey, name: str, report: TurnReport, reply: Reply) -> Inbound:
+    """Return the message that brings the report of work in the background home: once, because it
+    has the name of the work. It interrupts nothing."""
+    assert report.to is not None, "work in the background reports somewhere"
+    title = f" “{report.title}”" if report.title else ""
+    head = f"[The background task {name}{title} has {STATUS[report.outcome]}. {MARK}]"
+    begun = Inbound(
+        id=MessageId(name),
+        account=BACKGROUND,
+        session=session,
+        sender=report.to.principal.person or Person(id="hermes"),
+        address=report.to.address,
+        text=f"{head}\n{reply.text}",
+        at=0.0,
+        origin="background",
+        labels=reply.labels,
+        waits=True,
+        conversation=report.to.conversation,
+    )
+    return derived(begun, report.to.principal)
 
 
 def words_at_end(before: Session, event: e.Event, after: Session) -> Iterator[Reply]:

@@ -6,7 +6,7 @@ from typing import Literal
 
 from msgspec import Struct
 
-from hermes.core.ids import CallId, MessageId, ReplyId, SessionKey, TurnId
+from hermes.core.ids import CallId, MessageId, ReplyId, SessionId, SessionKey, TurnId
 from hermes.core.principal import Address as Address
 from hermes.core.principal import Origin as Origin
 from hermes.core.principal import Person as Person
@@ -117,6 +117,15 @@ class Line(Struct, frozen=True, kw_only=True, omit_defaults=True):
     note: str = ""  # a word of ours, in a request only; no stored line has one
 
 
+class ReportTo(Struct, frozen=True, kw_only=True, omit_defaults=True):
+    """Where the report of work in the background goes: to the session that began it, as a message
+    on that person's behalf. In a later conversation of it only the person reads it."""
+
+    address: Address
+    conversation: SessionId
+    principal: Principal
+
+
 NO_TOOLS = ("none",)  # for `TurnOptions.tools`, where a turn shall have no tool at all
 
 
@@ -131,6 +140,7 @@ class TurnOptions(Struct, frozen=True, kw_only=True, omit_defaults=True):
     tokens_max: int = 0
     workdir: str = ""  # where its commands begin
     role: str = ""  # of a child: what it is told about itself
+    report_to: ReportTo | None = None  # no call waits for its answer
 
 
 class TurnReport(Struct, frozen=True, kw_only=True, omit_defaults=True):
@@ -141,6 +151,8 @@ class TurnReport(Struct, frozen=True, kw_only=True, omit_defaults=True):
     model: str = ""
     usage: Usage = Usage()
     whole: str = ""  # the file with all of its words, where they are too long to be read at once
+    title: str = ""
+    to: ReportTo | None = None
 
 
 class CallSettlement(Struct, frozen=True, kw_only=True, omit_defaults=True):
@@ -184,6 +196,7 @@ class Inbound(Struct, frozen=True, kw_only=True, omit_defaults=True):
     direct: bool | None = None  # it was said in a chat of two; None: the session's key tells
     principal: Principal | None = None  # on whose behalf, where another message caused this one
     stops: bool = False  # with the origin `parent`: ends the work here instead of beginning some
+    conversation: SessionId = SessionId("")  # only there a model reads it; "": in any
 
 
 # `removal` says nothing: it takes a draft away for which no answer comes, or ends a child's work.

@@ -8,7 +8,7 @@ from msgspec import Struct
 from hermes.core.channel import CommandContext
 from hermes.core.child_sessions import PartResult, joined_text
 from hermes.core.events import Event
-from hermes.core.ids import SessionKey, TurnId
+from hermes.core.ids import SessionId, SessionKey, TurnId
 from hermes.core.messages import (
     Address,
     Call,
@@ -156,6 +156,7 @@ class ToolContext(Struct, frozen=True, kw_only=True):
     principal: Principal = NOBODY  # on whose behalf; what the call causes elsewhere is theirs
     options: TurnOptions = TurnOptions()  # of its turn
     tokens: int = 0  # that its turn has used so far
+    conversation: SessionId = SessionId("")
 
 
 class Tool(Struct, frozen=True, kw_only=True):

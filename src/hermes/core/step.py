@@ -126,13 +126,18 @@ def _passed_on(session: Session) -> Relay | Drop | StopTurn | None:
     turn = session.turn
     open_ = {t.call.id for t in turn.call_states if t.stage is not Stage.ENDED} if turn else ()
     for inbound in session.waiting:
-        if inbound.origin == "relay":
+        if inbound.origin == "relay" or _is_of_the_past(session, inbound):
             return Relay(inbound)
         if inbound.settles is not None and inbound.settles.call not in open_:
             return Drop(inbound)
         if inbound.stops:
             return StopTurn(turn.id) if turn is not None else Drop(session.waiting[0])
     return None
+
+
+def _is_of_the_past(session: Session, inbound: Inbound) -> bool:
+    """Return True for a report on what an earlier conversation wanted: only its person reads it."""
+    return bool(inbound.conversation) and inbound.conversation != session.id
 
 
 def _settled(

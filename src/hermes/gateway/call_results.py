@@ -13,13 +13,17 @@ from msgspec.structs import replace
 from hermes.core.channel import Manifest
 from hermes.core.child_sessions import (
     CALL,
+    report_message,
     result_message,
     stop_message,
 )
 from hermes.core.errors import ChannelRefused, Rejected
 from hermes.core.ids import CallId, SessionKey
-from hermes.core.messages import CallSettlement, Inbound, Outcome, Reply
+from hermes.core.messages import CallSettlement, Inbound, Outcome, Reply, TurnReport
 from hermes.core.store import Accepted
+from hermes.views.visible_text import both_ends
+
+HEAD_CHARS, TAIL_CHARS = 8_000, 16_000  # of a report that nobody waited for
 
 
 class CallResults(Struct, frozen=True, kw_only=True):
@@ -46,7 +50,7 @@ class CallResults(Struct, frozen=True, kw_only=True):
     async def send(self, reply: Reply, chunk: str, *, key: str) -> str:
         if reply.ends is not None and self.keep is not None:
             reply = replace(reply, ends=replace(reply.ends, whole=await self.keep(reply)))
-        message = self._message(reply, chunk)
+        message = self._message(replace(reply, text=chunk))
         if message is not None:
             try:
                 await self.accept(message)
@@ -54,12 +58,14 @@ class CallResults(Struct, frozen=True, kw_only=True):
                 raise ChannelRefused(str(rejected)) from rejected
         return key
 
-    def _message(self, reply: Reply, text: str) -> Inbound | None:
+    def _message(self, reply: Reply) -> Inbound | None:
         there, at = SessionKey(reply.address.chat), self.clock()
         if reply.kind == "removal":
             return stop_message(there, reply.id, at)
         if reply.ends is None and reply.kind != "answer":
             return None
+        if reply.ends is not None and reply.ends.to is not None:
+            return replace(self._report(there, reply, reply.ends), at=at)
         call, _, part = reply.address.thread.partition(".")
         settles = CallSettlement(
             call=CallId(call),
@@ -67,4 +73,11 @@ class CallResults(Struct, frozen=True, kw_only=True):
             part=int(part or 0),
             report=reply.ends,
         )
-        return result_message(there, settles, text, at, labels=reply.labels)
+        return result_message(there, settles, reply.text, at, labels=reply.labels)
+
+    def _report(self, there: SessionKey, reply: Reply, report: TurnReport) -> Inbound:
+        """A long one is read from its file."""
+        text = both_ends(reply.text, HEAD_CHARS, TAIL_CHARS)
+        if text != reply.text and report.whole:
+            text += f"\n[read_file {report.whole} has all of it]"
+        return report_message(there, reply.address.thread, report, replace(reply, text=text))

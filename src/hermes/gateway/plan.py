@@ -292,7 +292,7 @@ def _answer(
 def _relayed(session: Session, inbound: Inbound, at: float) -> e.MessageRelayed | e.CommandRun:
     reply = _to(session, inbound, ReplyId(f"{ref(inbound)}/0"), inbound.text)
     whole = replace(reply, media=inbound.media, buttons=inbound.buttons)
-    if UNREAD in inbound.labels:
+    if UNREAD in inbound.labels or inbound.conversation:
         return e.CommandRun(ref(inbound), at, (whole,))
     replies = () if MIRRORED in inbound.labels else (whole,)
     return e.MessageRelayed(ref(inbound), inbound.text, at, replies)

@@ -264,6 +264,7 @@ class Worker(Struct, frozen=True, kw_only=True):
             principal=self.agent.permit.principal(active.session),
             options=active.session.turn.options if active.session.turn else TurnOptions(),
             tokens=active.session.turn.tokens if active.session.turn else 0,
+            conversation=active.session.id,
         )
 
     def _launch(self, active: ActiveSession, launch: Launch, host: CommandContext) -> None:

@@ -77,7 +77,7 @@ def delegate_rule(arguments: DelegateArguments) -> str:
         tasks = tasks_of(arguments)
     except msgspec.MsgspecError as wrong:
         shape = "{goal, context?, model?, toolsets?}"
-        return f"tasks: this is no list of {shape} ({wrong}). Nothing was begun."
+        return f"tasks: this cannot be read as a list of {shape} ({wrong}). Nothing was begun."
     if len(tasks) > TASKS_MAX:
         return (
             f"tasks: {len(tasks)} are too many, at most {TASKS_MAX} fit into one call. Split them."

@@ -2,24 +2,16 @@
 
 import msgspec
 
-from hermes.core.child_sessions import PartResult
-from hermes.core.messages import Outcome, Usage
+from hermes.core.child_sessions import MARK, STATUS, PartResult
+from hermes.core.messages import Usage
 from hermes.tools.output import Clipped, clipped, joined
 
 SUMMARY_CHARS = 24_000
 SHARES = 4  # a batch as a whole has room for so many long reports
-MARK = "A report of another model, not a fact: check what matters."
-_STATUS = {
-    Outcome.OK: "completed",
-    Outcome.FAILED: "failed",
-    Outcome.STOPPED: "stopped",
-    Outcome.DENIED: "denied",
-    Outcome.UNKNOWN: "unknown",
-}
 
 
 def status_of(part: PartResult) -> str:
-    return _STATUS[part.settled.outcome]
+    return STATUS[part.settled.outcome]
 
 
 def composed(parts: tuple[PartResult, ...], chars_max: int = SUMMARY_CHARS) -> str:

@@ -15,7 +15,15 @@ from msgspec.structs import replace
 from hermes.core.child_sessions import address_of_call, child_key, part_name
 from hermes.core.errors import HermesError, Misconfigured, Rejected, ToolFailed
 from hermes.core.ids import MessageId, SessionKey
-from hermes.core.messages import NO_TOOLS, Call, Effect, Inbound, Person, TurnOptions
+from hermes.core.messages import (
+    NO_TOOLS,
+    Call,
+    Effect,
+    Inbound,
+    Person,
+    ReportTo,
+    TurnOptions,
+)
 from hermes.core.people import derived
 from hermes.core.policy import Capability
 from hermes.core.ports import Deferred, Tool, ToolContext, ToolResult, ToolSpec
@@ -38,6 +46,10 @@ DESCRIPTION = (
     "Give work to subagents, each with a context of its own; several run at once. You get their "
     "reports. Use it for work that would fill your context, or that can be split. "
     "A subagent knows only what you write here."
+)
+BEGUN = (
+    "Begun in the background: {names}. The report comes by itself as a message, also after a "
+    "restart; do not wait or poll for it. /agents shows it, /agents stop ID ends it."
 )
 WISHES = "Write your report in the language of the task."
 
@@ -97,12 +109,16 @@ async def _run(rules: DelegationRules, context: ToolContext) -> ToolResult:
     offered = await _offered(context)
     orchestrates = arguments.role == "orchestrator" and depth + 1 < rules.depth
     options = [_options(rules, context, task, len(tasks), offered, orchestrates) for task in tasks]
+    if arguments.background:
+        options = [replace(each, report_to=_report_to(context)) for each in options]
     messages: list[Inbound] = []
     for part, task, begins in zip(parts, tasks, options, strict=True):
         where = await _workdir(rules, context, part, isolated=bool(arguments.isolate))
         messages.append(_message(context, part, task, replace(begins, workdir=where)))
     for message in messages:
         await context.host.accept(message)
+    if arguments.background:
+        return ToolResult(text=BEGUN.format(names=", ".join(str(m.id) for m in messages)))
     waits_for = "a subagent" if len(tasks) == 1 else f"{len(tasks)} subagents"
     count = len(tasks) if is_batch(arguments) else 0
     return ToolResult(deferred=Deferred(waits_for=waits_for, parts=count))
@@ -152,6 +168,14 @@ def _options(
     )
 
 
+def _report_to(context: ToolContext) -> ReportTo:
+    return ReportTo(
+        address=context.address,
+        conversation=context.conversation,
+        principal=context.principal,
+    )
+
+
 def _model(rules: DelegationRules, context: ToolContext, task: AgentTask) -> str:
     """Of the task or the call, else of the settings, else of the turn that delegates."""
     wanted = task.model or rules.model
@@ -187,7 +211,7 @@ def _tools(
     known = {*rules.known_toolsets, *offered}
     if unknown := sorted(wanted - known if known else ()):
         raise ToolFailed(
-            f"toolsets: {', '.join(unknown)} does not exist. There are: "
+            f"toolsets: {', '.join(unknown)} does not exist. Choose from: "
             f"{', '.join(sorted(rules.known_toolsets))}. Nothing was begun."
         )
     given = [tool for tool in offered if wanted & {tool, rules.toolset_of(tool)}]
