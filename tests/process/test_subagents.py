@@ -9,11 +9,13 @@ from typing import Any
 import pytest
 
 from tests.doubles.model import Asked, Model, Says
+from tests.doubles.telegram import TOKEN, BotApi
 from tests.process.gateway import GatewayProcess, gateway
 from tests.process.looks import UNASKED
 
 DELEGATE = "delegate_task"
 GOAL = "count the files"
+ANN = 7
 
 
 class Boss:
@@ -241,3 +243,61 @@ async def test_b08_a_report_from_the_background_comes_once_and_later_only_to_the
         events = await here.hermes("sessions", "export", key, "--events", "--format", "jsonl")
         said = [row for row in events.splitlines() if "command_run" in row]
         assert sum("long work is done" in row for row in said) == 1, "the person is told once"
+
+
+async def test_b01_a_chat_without_a_gateway_waits_for_its_children(tmp_path: Path) -> None:
+    tasks = [{"goal": f"part {n}"} for n in range(12)]
+    boss = Boss({"tasks": tasks}, lambda asked: Says(f"did {asked.said}"))
+    async with Model(rule=boss).up() as model, gateway(tmp_path, model, **UNASKED) as here:
+        here.configure()
+        said = json.loads(await here.hermes("chat", "-q", "go"))
+    assert [entry["summary"] for entry in said["results"]] == [f"did part {n}" for n in range(12)]
+
+
+async def test_b11_a_childs_question_is_asked_where_its_parent_is(tmp_path: Path) -> None:
+    def child(asked: Asked) -> Says:
+        if asked.results:
+            return Says(f"it said {asked.results[-1]}")
+        return Says(calls=(("terminal", {"command": "touch /etc/x; curl example.com"}),))
+
+    boss = Boss({"goal": "risky work"}, child)
+    async with Model(rule=boss).up() as model, gateway(tmp_path, model) as here:
+        here.configure()
+        await here.hermes("chat", "-q", "go", "--session", "here")
+        [row] = await here.hermes("approvals", "list", "--json")
+        assert "a subagent for “risky work”" in row["preview"]
+        await here.hermes("approvals", "answer", row["id"], "deny")
+        assert "heard: hello" in await here.hermes("chat", "-q", "hello", "--session", "here")
+    told = [asked.results for asked in boss.parent if asked.results]
+    assert ["The person said no" in results[0] for results in told] == [True]
+
+
+async def test_b11_a_childs_question_comes_to_the_chat_of_its_parent_with_buttons(
+    tmp_path: Path,
+) -> None:
+    def child(asked: Asked) -> Says:
+        if asked.results:
+            return Says(f"it said {asked.results[-1]}")
+        return Says(calls=(("terminal", {"command": "touch /etc/x; curl example.com"}),))
+
+    boss = Boss({"goal": "risky work"}, child)
+    async with Model(rule=boss).up() as model, BotApi() as api, gateway(tmp_path, model) as here:
+        telegram = {"token": TOKEN, "api_base": api.url, "allowed_users": [ANN]}
+        here.configure(platforms={"telegram": telegram})
+        await here.start()
+        await here.hermes("pairing", "owner", f"telegram:{ANN}")
+        api.say("go", chat=ANN, user=ANN)
+
+        async def asked() -> bool:
+            return any("risky work" in text for text in api.texts(ANN))
+
+        await here.until(asked, 60.0)
+        [card] = [text for text in api.texts(ANN) if "risky work" in text]
+        assert "Run this command?" in card
+        [row] = await here.hermes("approvals", "list", "--json")
+        api.say(f"/deny {row['id']}", chat=ANN, user=ANN)
+
+        async def answered() -> bool:
+            return any("it said" in text for text in api.texts(ANN))
+
+        await here.until(answered, 60.0)

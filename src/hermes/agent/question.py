@@ -9,6 +9,7 @@ from msgspec import Struct
 
 from hermes.agent.permit import Permit
 from hermes.core.channel import ButtonLimits
+from hermes.core.child_sessions import CALL
 from hermes.core.directory import place_of
 from hermes.core.draft import in_place_of_draft
 from hermes.core.events import CallDeferred, CallEnded, Event, QuestionAsked
@@ -78,6 +79,8 @@ class Asker(Struct, frozen=True, kw_only=True):
         place = self.permit.ask_at(session, turn)
         here = role is Role.OWNER and not self._is_exposed(session, turn, call, place)
         here = here and call.tool != LOOP  # a program would answer the question, too
+        if here and turn.address.platform == CALL:  # the session that waits for it passes it on
+            place = turn.address
         home = place if here else await self._home()
         question, notices = _reply(session, turn, id_, NOWHERE, "question"), tuple[Reply, ...]()
         if home is not None:

@@ -27,6 +27,7 @@ from hermes.core.messages import (
 from hermes.core.people import derived
 from hermes.core.session import Running, Session, Turn, works
 
+UNREAD = "unread"  # label of a relay for the person alone: no model reads it
 CALL = "call"  # the platform of results
 CHILD = "child"  # and that of the sessions that bring them
 RESULT_CHARS_MAX = 90_000
@@ -136,6 +137,24 @@ def result_message(
         settles=settles,
     )
     return derived(ended)
+
+
+def question_message(parent: SessionKey, question: Reply, at: float) -> Inbound:
+    """Return the message with which a child's question comes to the chat of its parent. No model
+    reads it; the answer finds the child by the question's id."""
+    passed_on = Inbound(
+        id=MessageId(question.id),
+        account=CALL,
+        session=parent,
+        sender=Person(id="hermes"),
+        address=Address(platform=CALL, chat=parent),
+        text=question.text,
+        at=at,
+        origin="relay",
+        labels=(UNREAD,),
+        buttons=question.buttons,
+    )
+    return derived(passed_on)
 
 
 def stop_message(child: SessionKey, name: str, at: float) -> Inbound:

@@ -4,6 +4,7 @@ from collections.abc import Iterable, Sequence
 
 from msgspec import Struct
 
+from hermes.core.child_sessions import UNREAD as UNREAD
 from hermes.core.errors import Rejected
 from hermes.core.ids import MessageId, SessionKey, chat_key
 from hermes.core.messages import Address, Inbound, Media, Person
@@ -13,7 +14,6 @@ HOME = "home"
 LISTED_MAX = 20
 CHATS_MAX = 1_000  # that are looked through for a name
 MIRRORED = "mirrored"  # label of a relay that the chat has got already
-UNREAD = "unread"  # label of a relay for the person alone: no model reads it
 
 
 class Target(Struct, frozen=True):

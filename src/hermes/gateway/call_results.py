@@ -13,6 +13,7 @@ from msgspec.structs import replace
 from hermes.core.channel import Manifest
 from hermes.core.child_sessions import (
     CALL,
+    question_message,
     report_message,
     result_message,
     stop_message,
@@ -21,7 +22,7 @@ from hermes.core.errors import ChannelRefused, Rejected
 from hermes.core.ids import CallId, SessionKey
 from hermes.core.messages import CallSettlement, Inbound, Outcome, Reply, TurnReport
 from hermes.core.store import Accepted
-from hermes.views.visible_text import both_ends
+from hermes.text.visible_text import both_ends
 
 HEAD_CHARS, TAIL_CHARS = 8_000, 16_000  # of a report that nobody waited for
 
@@ -62,6 +63,8 @@ class CallResults(Struct, frozen=True, kw_only=True):
         there, at = SessionKey(reply.address.chat), self.clock()
         if reply.kind == "removal":
             return stop_message(there, reply.id, at)
+        if reply.kind == "question" or reply.buttons:
+            return question_message(there, reply, at)
         if reply.ends is None and reply.kind != "answer":
             return None
         if reply.ends is not None and reply.ends.to is not None:

@@ -291,6 +291,8 @@ def _answer(
 
 def _relayed(session: Session, inbound: Inbound, at: float) -> e.MessageRelayed | e.CommandRun:
     reply = _to(session, inbound, ReplyId(f"{ref(inbound)}/0"), inbound.text)
+    if inbound.address.platform == CALL and session.turn is not None:  # of a child of this turn
+        reply = replace(reply, address=session.turn.address)
     whole = replace(reply, media=inbound.media, buttons=inbound.buttons)
     if UNREAD in inbound.labels or inbound.conversation:
         return e.CommandRun(ref(inbound), at, (whole,))

@@ -17,7 +17,7 @@ from hermes.core.ids import NodeId, SessionKey
 from hermes.core.messages import Inbound
 from hermes.core.principal import AudienceOf
 from hermes.core.salvage import leaves
-from hermes.core.session import Running, Session, Waiting
+from hermes.core.session import Idle, Running, Session, Waiting
 from hermes.core.step import answers_question, command_name
 from hermes.core.store import Accepted, Claim, Journal, MediaStore, Store
 from hermes.gateway.delivery import Delivery
@@ -118,7 +118,7 @@ class Gateway(Struct, kw_only=True):
         Raises a StoreFailed when the session cannot go on because nothing can be written.
         """
         self.failure = None
-        await self.dispatch(key)
+        await dispatch_family(self, key)
         while not await _rested(self, key):
             if self.failure is not None:
                 raise self.failure
@@ -250,7 +250,7 @@ async def _rested(engine: Gateway, key: SessionKey) -> bool:
     """By our own worker, or by what the journal says when another process has the session."""
     while (active := engine.sessions.get(key)) is not None:
         if active.task is None or active.task.done():
-            return not _waits_for_children(active.session)
+            return await _rests_with_children(engine, active.session)
         await asyncio.wait({active.task})
     session = await engine.store.journal.load(key)
     if session.questions:  # only a command or an answer moves it; messages wait for that
@@ -259,6 +259,8 @@ async def _rested(engine: Gateway, key: SessionKey) -> bool:
             command_name(i) in commands or answers_question(session, i) for i in session.waiting
         )
         return not any(moved)
+    if session.children and await _rests_with_children(engine, session):
+        return True
     return not session.waiting and not isinstance(session.phase, Running | Waiting)
 
 
@@ -271,9 +273,21 @@ async def _told_others(engine: Gateway, active: ActiveSession) -> None:
         await engine.dispatch(key)
 
 
-def _waits_for_children(session: Session) -> bool:
-    """Its turn goes on by itself when they are done, unless a person is asked meanwhile."""
-    return isinstance(session.phase, Waiting) and not session.questions and bool(session.children)
+async def _rests_with_children(engine: Gateway, session: Session) -> bool:
+    """A turn that waits for children goes on by itself, unless one of them asks a person and the
+    others can do nothing more meanwhile."""
+    if not isinstance(session.phase, Waiting) or session.questions or not session.children:
+        return True
+    family = [await engine.store.journal.load(child) for child in session.children]
+    asks = any(child.questions for child in family)
+    idle = [(child.questions and not child.waiting) or _is_idle(child) for child in family]
+    deeper = [child for child in family if child.children and not child.questions]
+    resting = [await _rests_with_children(engine, child) for child in deeper]
+    return (asks and all(idle)) or (bool(deeper) and all(resting))
+
+
+def _is_idle(session: Session) -> bool:
+    return isinstance(session.phase, Idle) and not session.waiting
 
 
 async def dispatch_family(engine: Gateway, key: SessionKey) -> None:

@@ -143,7 +143,8 @@ def _requested_by(session: Session, turn: Turn, role: Role) -> str:
     name = named(speaker(session, turn).name)
     if turn.origin == "person":
         return f"{name}, {_ROLES[role]}"
-    return f"{_ORIGINS.get(turn.origin, turn.origin)} ({name})"
+    about = f" for “{_line(turn.options.title)}”" if turn.options.title else ""
+    return f"{_ORIGINS.get(turn.origin, turn.origin)}{about} ({name})"
 
 
 def _has_read(session: Session) -> str:

@@ -75,9 +75,12 @@ FindQuestion = Callable[[], Awaitable[OpenQuestion | None]]
 
 
 async def open_question(store: Store, key: SessionKey) -> OpenQuestion | None:
-    """Return the question that the session waits for now, if any."""
+    """Return the question that the session, or one that works for it, waits for now, if any."""
     session = await store.journal.load(key)
-    if session.turn is None or not session.questions:
+    if not session.questions:
+        found = [await open_question(store, child) for child in session.children]
+        return next((each for each in found if each is not None), None)
+    if session.turn is None:
         return None
     events = await store.journal.since(key, session.turn.first - 1)
     first = session.questions[0].question
