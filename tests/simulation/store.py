@@ -15,6 +15,7 @@ from hermes.core.store import Store
 from hermes.stores.audit_key import OPEN_KEY
 from hermes.stores.sqlite.audit import SqliteAudit, SqliteChain
 from hermes.stores.sqlite.cursors import SqliteCursors
+from hermes.stores.sqlite.jobs import SqliteJobs
 from hermes.stores.sqlite.journal import SqliteJournal
 from hermes.stores.sqlite.library import SqliteLibrary
 from hermes.stores.sqlite.nodes import SqliteNodes
@@ -124,6 +125,7 @@ def open_sim(path: Path, clock: Callable[[], float], door: Door) -> SimStore:
         nodes=Faulty(nodes, door),
         outbox=Faulty(SqliteOutbox(writer, reader, clock), door),
         cursors=Faulty(SqliteCursors(writer, reader), door),
+        jobs=Faulty(SqliteJobs(writer, reader, nodes, clock), door),
         library=SqliteLibrary(writer, reader, nodes),
         texts=Faulty(SqliteTexts(writer, reader), door),
         trust=Faulty(SqliteTrust(writer, reader, nodes.bell, clock, chain), door),

@@ -228,7 +228,7 @@ class Agent(Struct, frozen=True, kw_only=True):
             kind="notice",
         )
         replies = (last_words(turn, in_place_of_draft(turn, reply), Outcome.FAILED),)
-        return TurnEnded(turn.id, "failed", self.clock(), replies)
+        return TurnEnded(turn.id, "failed", self.clock(), replies, str(failure))
 
     async def _over_or_deferred(self, context: ToolContext, result: ToolResult) -> Event:
         if result.deferred is not None:

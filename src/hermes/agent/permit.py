@@ -12,6 +12,7 @@ from msgspec.structs import replace
 from hermes.core.child_sessions import CALL
 from hermes.core.grants import Grant, Profile
 from hermes.core.ids import platform_of
+from hermes.core.jobs import SCHEDULE
 from hermes.core.messages import REPLY, Address, Call, Origin
 from hermes.core.people import Role, Sender, principal_of
 from hermes.core.policy import (
@@ -100,7 +101,9 @@ class Permit(Struct, frozen=True, kw_only=True):
         off."""
         return ToolScope(
             session=session.key,
-            platforms=frozenset({platform_of(session.key), turn.address.platform}),
+            platforms=frozenset(
+                {platform_of(session.key), *(address.platform for address in places(turn))}
+            ),
             subject=self.subject(session, turn),
             only=turn.options.tools,
         )
@@ -127,7 +130,8 @@ class Permit(Struct, frozen=True, kw_only=True):
         sender = max(said, key=self.role)
         via = dict.fromkeys(origin for each in said for origin in principal_of(each).via)
         hops = tuple(_HOPS[origin] for origin in via if origin in _HOPS)
-        return PolicySubject(self.role(sender), sender.name, hops)
+        own = turn.options.run is not None  # what was allowed for a job is allowed for it alone
+        return PolicySubject(self.role(sender), session.key if own else sender.name, hops)
 
     def principal(self, session: Session) -> Principal:
         """On whose behalf the open turn may cause something elsewhere: of all whose words are in
@@ -171,6 +175,9 @@ class Permit(Struct, frozen=True, kw_only=True):
     def is_shared(self, session: Session, turn: Turn, at: Address | None = None) -> bool:
         """Does anybody read the answers, or what is said `at` another address, who is neither the
         one who speaks nor the owner? The address decides: an event's answer may go to a room."""
+        if at is None and turn.options.run is not None:
+            targets = (each for each in places(turn) if each.platform != SCHEDULE)
+            return any(self.is_shared(session, turn, each) for each in targets)
         address, said = at or turn.address, speaker(session, turn)
         if address.platform == CALL:  # it is read where the session is that waits for it
             address = principal_of(said).ask or address
@@ -220,6 +227,12 @@ class Permit(Struct, frozen=True, kw_only=True):
             grants=(*own, *self.register().grants),
             mode=self.mode,
         )
+
+
+def places(turn: Turn) -> tuple[Address, ...]:
+    """Return where the turn's answer is read: a job's goes to its targets."""
+    run = turn.options.run
+    return (turn.address, *(run.targets if run is not None else ()))
 
 
 def gone(tool: str) -> str:

@@ -9,6 +9,7 @@ HermesError
 │   └── RecordMissing     what is known of a command is gone: its outcome is unknown
 ├── Fenced                another process owns the session now; drop it and write nothing more
 ├── Outdated              who may do what has changed since this was decided; decide again
+├── JobChanged            another change of the job came first; look at it, and decide again
 ├── StoreFailed           the store cannot be trusted with a write
 │   ├── StoreReadOnly     the disk or the file refuses writes
 │   ├── StoreFull         no space left
@@ -72,6 +73,10 @@ class Fenced(HermesError):
 
 class Outdated(HermesError):
     """It was decided by a register that is not the latest."""
+
+
+class JobChanged(HermesError):
+    """The job is not what it was when this change of it was decided."""
 
 
 class StoreFailed(HermesError):

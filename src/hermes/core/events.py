@@ -10,6 +10,12 @@ from msgspec import Struct
 
 from hermes.core.grants import Grant
 from hermes.core.ids import CallId, SessionId, SessionKey, TurnId
+from hermes.core.job_events import JobPaused as JobPaused
+from hermes.core.job_events import JobRemoved as JobRemoved
+from hermes.core.job_events import JobResumed as JobResumed
+from hermes.core.job_events import JobSet as JobSet
+from hermes.core.job_events import OccurrencesSkipped as OccurrencesSkipped
+from hermes.core.job_events import TimerRewound as TimerRewound
 from hermes.core.messages import (
     Address,
     Call,
@@ -207,6 +213,7 @@ class TurnEnded(Struct, frozen=True, tag="turn_ended.1", omit_defaults=True):
     outcome: Literal["answered", "failed"]
     at: float
     replies: tuple[Reply, ...] = ()
+    why: str = ""  # it failed
 
 
 class TurnInterrupted(Struct, frozen=True, tag="turn_interrupted.1", omit_defaults=True):
@@ -374,4 +381,10 @@ Event = (
     | DraftShown
     | HomeSet
     | RestartAsked
+    | JobSet
+    | JobPaused
+    | JobResumed
+    | JobRemoved
+    | OccurrencesSkipped
+    | TimerRewound
 )

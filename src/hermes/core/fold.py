@@ -30,7 +30,7 @@ from hermes.core.fold_views import (
     demand,
     view_changed,
 )
-from hermes.core.ids import CallId
+from hermes.core.ids import CallId, SessionId
 from hermes.core.loop_guard import after_words, answers, counted
 from hermes.core.messages import TurnOptions, UnseenDraft, together
 from hermes.core.provenance import labelled, read_with, sources_with, words_of
@@ -66,12 +66,19 @@ def fold(session: Session, event: e.Event) -> Session:
 
 
 def _received(session: Session, event: e.MessageReceived) -> Session:
-    first = session.id or event.opens
-    view = session.view if session.view.spans else replace(session.view, spans=(e.Span(first),))
-    inbound = event.inbound
+    opened, inbound = _opened(session, event.opens), event.inbound
     heard_at = max(session.heard_at, inbound.at if inbound.origin == "person" else 0.0)
-    waiting = (*session.waiting, inbound)
-    return replace(session, id=first, view=view, waiting=waiting, heard_at=heard_at)
+    return replace(opened, waiting=(*session.waiting, inbound), heard_at=heard_at)
+
+
+def _job_set(session: Session, event: e.JobSet) -> Session:
+    return _opened(session, event.opens)
+
+
+def _opened(session: Session, opens: SessionId) -> Session:
+    first = session.id or opens
+    view = session.view if session.view.spans else replace(session.view, spans=(e.Span(first),))
+    return replace(session, id=first, view=view)
 
 
 def _command(session: Session, event: e.CommandRun | e.MessageDropped) -> Session:
@@ -231,6 +238,10 @@ def _ended(session: Session, event: e.TurnEnded) -> Session:
     if turn.automatic:
         had = counted(session, turn, answers(session, turn.sender) + 1)
         session = replace(session, answered=had)
+    if turn.options.run is not None:
+        failed = event.outcome == "failed"
+        failures = session.failures + 1 if failed else 0
+        session = replace(session, failures=failures, incident=event.why if failed else "")
     return replace(session, phase=Idle(), runs=0, unread=_unread(session, turn, reached=False))
 
 
@@ -305,6 +316,12 @@ _FOLDS: dict[type, Callable[[Session, Any], Session]] = {
     e.DraftShown: _draft,
     e.HomeSet: lambda session, _event: session,
     e.RestartAsked: lambda session, _event: session,
+    e.JobSet: _job_set,
+    e.JobPaused: lambda session, _event: session,
+    e.JobResumed: lambda session, _event: session,
+    e.JobRemoved: lambda session, _event: session,
+    e.OccurrencesSkipped: lambda session, _event: session,
+    e.TimerRewound: lambda session, _event: session,
 }
 
 

@@ -14,9 +14,9 @@ from hermes.core.fold_turn import (
 )
 from hermes.core.fold_views import cost
 from hermes.core.loop_guard import REFUSED, counted, loop_call
-from hermes.core.messages import REPLY, Call
+from hermes.core.messages import REPLY, Call, Outcome
 from hermes.core.provenance import labelled, read_with, sources_with
-from hermes.core.session import CallState, Session, Stage, ref, voices_with
+from hermes.core.session import CallState, Session, Stage, Turn, ref, voices_with
 
 GRANTS_MAX = 50  # for one conversation; the oldest is asked about again
 
@@ -100,7 +100,7 @@ def call_deferred(session: Session, event: e.CallDeferred) -> Session:
 def call_ended(session: Session, event: e.CallEnded) -> Session:
     turn = resumed_by(session, open_turn(session, event.turn), event.epoch)
     may = (Stage.INTENDED, Stage.ALLOWED, Stage.STARTED, Stage.DEFERRED)
-    turn = moved(turn, event.call, may, stage=Stage.ENDED)
+    turn = _given(moved(turn, event.call, may, stage=Stage.ENDED), event)
     if event.tokens:
         turn = replace(turn, tokens=turn.tokens + event.tokens)
     if event.message:
@@ -110,3 +110,12 @@ def call_ended(session: Session, event: e.CallEnded) -> Session:
     filled = session.filled + tokens_of(event.text)
     used = session.used + cost(event.spent) + event.tokens
     return replace(with_turn(session, turn), facts=facts, view=view, filled=filled, used=used)
+
+
+def _given(turn: Turn, event: e.CallEnded) -> Turn:
+    """Keep what a job's first calls gave: it decides whether a model is asked at all."""
+    if turn.options.run is None or not turn.options.calls or turn.steps != 1:
+        return turn
+    if event.outcome is Outcome.OK:
+        return replace(turn, given=event.text)
+    return replace(turn, fault=turn.fault or event.text or event.outcome.value)

@@ -117,6 +117,24 @@ class Line(Struct, frozen=True, kw_only=True, omit_defaults=True):
     note: str = ""  # a word of ours, in a request only; no stored line has one
 
 
+class ScheduledRun(Struct, frozen=True, kw_only=True, omit_defaults=True):
+    """One run of a job: which, when it was due, and what becomes of its answer.
+
+    `then` says what follows the calls that are made first: `ask` a model; `gate`: ask one, unless
+    their result says that there is nothing to do; `answer`: their result is the answer."""
+
+    job: str
+    name: str
+    due: float = 0.0  # 0: a person asked for it
+    targets: tuple[Address, ...] = ()
+    told: tuple[Address, ...] = ()  # where it is said that the run failed
+    then: Literal["ask", "gate", "answer"] = "ask"
+    late_s: float = 0.0
+    attach: bool = True
+    tokens_max: int = 0
+    timeout_s: float = 0.0
+
+
 class ReportTo(Struct, frozen=True, kw_only=True, omit_defaults=True):
     """Where the report of work in the background goes: to the session that began it, as a message
     on that person's behalf. In a later conversation of it only the person reads it."""
@@ -141,6 +159,7 @@ class TurnOptions(Struct, frozen=True, kw_only=True, omit_defaults=True):
     workdir: str = ""  # where its commands begin
     role: str = ""  # of a child: what it is told about itself
     report_to: ReportTo | None = None  # no call waits for its answer
+    run: ScheduledRun | None = None  # of a job
 
 
 class TurnReport(Struct, frozen=True, kw_only=True, omit_defaults=True):

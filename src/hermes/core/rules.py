@@ -71,6 +71,7 @@ class DecisionContext(Struct, frozen=True, kw_only=True):
     register: TrustRegister = TrustRegister()  # who is who, and what was granted
     ledger: SpentToday = SpentToday()
     crowd: Crowd = Crowd()
+    full: bool = False  # as many jobs run in this process as may
 
 
 Judge = Callable[[Session, Call, DecisionContext], Verdict]

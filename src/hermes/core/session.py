@@ -105,6 +105,8 @@ class Turn(Struct, frozen=True, kw_only=True, omit_defaults=True):
     automatic: bool = False  # programs alone wrote it (see `loop_guard`)
     model: str = ""  # that answered last
     usage: Usage | None = None  # of its own model calls
+    given: str = ""  # the result of the calls that a job's run begins with
+    fault: str = ""  # what the first of them said that failed
 
 
 class Idle(Struct, frozen=True, tag="idle"):
@@ -167,6 +169,8 @@ class Session(Struct, frozen=True, kw_only=True, omit_defaults=True):
     answered: dict[str, int] = {}  # programs, and how many answers each had in a row; -1: no more
     direct: bool | None = None  # the latest turn came from a chat of two; see `people.is_direct`
     heard_at: float = 0.0  # when a person last wrote here; see `Manifest.window_s`
+    failures: int = 0  # of a job's runs, in a row
+    incident: str = ""  # why the last one failed
     salvaged: bool = False  # what is before cannot be read, and nobody has put that in order yet
 
     @property

@@ -9,6 +9,7 @@ from typing import assert_never
 from msgspec.json import encode
 
 from hermes.core.budget import over_budget, spent
+from hermes.core.job_runs import end_of_run
 from hermes.core.loop_guard import ANSWERS_MAX, REFUSED, WHY, answers, loop_call
 from hermes.core.messages import REPLY, Call, Effect, Inbound
 from hermes.core.people import Role, sender_of
@@ -76,6 +77,8 @@ def next_step(session: Session, rules: Rules, context: DecisionContext) -> Step:
             said = _said(session, rules)
             if said and context.draining:
                 return _told_to_wait(session, said, rules, context) or Postpone()
+            if said and _is_run(said[0]) and context.full:
+                return Postpone()
             if said and not context.crowd.has_room(said[0], rules.child_limits):
                 return Postpone()
             return StartTurn(tuple(ref(inbound) for inbound in said)) if said else Rest()
@@ -225,9 +228,15 @@ def _said(session: Session, rules: Rules) -> tuple[Inbound, ...]:
     for inbound in session.waiting:
         if (name := command_name(inbound)) and name in rules.commands:
             break
+        if _is_run(inbound):  # each is a turn of its own
+            return tuple(said) or (inbound,)
         if inbound.settles is None:
             said.append(inbound)
     return tuple(said)
+
+
+def _is_run(inbound: Inbound) -> bool:
+    return inbound.options is not None and inbound.options.run is not None
 
 
 def _while_busy(
@@ -262,7 +271,12 @@ def _next_of_interrupted(
         return MarkTurn(turn.id)
     if session.runs >= rules.resume.attempts_max:
         times = f"{session.runs} times in a row" if session.runs > 1 else "once"
-        return Suspend(turn.id, f"it was interrupted {times}, so it is not tried again by itself")
+        why = f"it was interrupted {times}, so it is not tried again by itself"
+        if turn.options.run is not None:
+            return Finish(turn.id, why, failed=True)
+        return Suspend(turn.id, why)
+    if turn.options.run is not None:
+        return _next_of_run(turn, context)
     said = tuple(ref(inbound) for inbound in _said(session, rules))
     new = any(message not in mark.queued for message in said)
     limit = rules.resume.freshness_s
@@ -277,6 +291,13 @@ def _next_of_interrupted(
     return ResumeTurn(turn.id, said if new else ())  # what came later overtakes nothing (C60)
 
 
+def _next_of_run(turn: Turn, context: DecisionContext) -> Step:
+    """An interrupted run goes on, however long ago that was; no other occurrence joins it."""
+    if not context.resumes and not context.asked:
+        return Postpone(give_up=True)
+    return Postpone() if context.draining or context.full else ResumeTurn(turn.id, ())
+
+
 def _next_in_turn(session: Session, turn: Turn, rules: Rules, context: DecisionContext) -> Step:
     if turn.answer is not None:
         return _next_of_answer(session, turn, rules, context)
@@ -286,10 +307,12 @@ def _next_in_turn(session: Session, turn: Turn, rules: Rules, context: DecisionC
         return _next_for_calls(session, turn, rules, context)
     if turn.options.calls and not turn.steps:
         return GiveCalls(turn.id, turn.options.calls)
+    if (over := end_of_run(turn, context.at)) is not None:
+        return over
     why = spent(turn, rules.limits)
     why = why or over_budget(turn, session.used, context.ledger, rules.budgets)
     if why:
-        return Finish(turn.id, why)
+        return Finish(turn.id, why, failed=turn.options.run is not None)
     if not session.facts.prompt:
         return Prepare(turn.id)
     if _is_too_long(session, rules, context):

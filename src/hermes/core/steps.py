@@ -183,8 +183,11 @@ class SettleCall(Struct, frozen=True):
 
 
 class Finish(Struct, frozen=True):
+    """`failed`: the text says why a job's run came to nothing."""
+
     turn: TurnId
     text: str
+    failed: bool = False
 
 
 Step = (

@@ -19,10 +19,12 @@ from hermes.core.draft import in_place_of_draft
 from hermes.core.errors import Refused
 from hermes.core.fold import fold
 from hermes.core.ids import CallId, ReplyId, SessionId, TurnId
+from hermes.core.job_runs import run_ended
+from hermes.core.jobs import job_of
 from hermes.core.messages import Call, Effect, Inbound, Outcome, Reply, ReplyKind
 from hermes.core.people import Role, Sender, sender_of
 from hermes.core.rules import Rules
-from hermes.core.session import Session, call_id, chosen, ref, speakers
+from hermes.core.session import Session, Turn, call_id, chosen, ref, speakers
 from hermes.core.step import next_step
 from hermes.core.transcript import LOST
 from hermes.gateway.process_state import ProcessState
@@ -46,6 +48,7 @@ NO_ANSWER = (
     "no answer: the person has not answered in time, and the question is closed. Continue without "
     "it: take the most likely and safest reading, and say what you assumed."
 )
+NEW_RUN = "a new run of the job"
 REOPENED = "This is a new conversation. The previous one is saved (/resume opens it):"
 
 
@@ -109,15 +112,17 @@ class Planner(Struct, frozen=True, kw_only=True):
         """
         events: list[e.Event] = []
         launches: list[Launch | AsyncCommand] = []
-        for event in arrived:
+        for event in (_of_run(session, each) for each in arrived):
             try:
                 session = fold(session, event)
             except Refused:
                 continue
             events.append(event)
         while len(events) < EVENTS_MAX:
-            context = self.process.make_context(epoch, asked=asked)
+            context = self.process.make_context(epoch, asked=asked, key=session.key)
             step = next_step(session, self.rules, context)
+            if _run_of(session) is not None or isinstance(step, s.StartTurn):
+                self.process.take_slot(session.key)
             if isinstance(step, s.Rest | s.Postpone | s.Wait | Question):
                 return Plan(events=tuple(events), launches=tuple(launches), then=step)
             if isinstance(step, s.RunCommand) and not self._may(step):
@@ -154,8 +159,7 @@ class Planner(Struct, frozen=True, kw_only=True):
             case s.Reopen(why=why):
                 return (self._reopened(session, why),)
             case s.StartTurn(messages=messages):
-                id_, node = TurnId(self.new_id()), self.process.node
-                return (e.TurnStarted(id_, messages, epoch, at, node),)
+                return self._begun(session, messages, epoch)
             case s.Interrupt(turn=turn) | s.Expel(turn=turn) | s.StopTurn(turn=turn):
                 return (e.TurnInterrupted(turn, _CAUSES[type(step)], at, reached),)
             case s.Steer(turn=turn, inbound=inbound):
@@ -171,15 +175,21 @@ class Planner(Struct, frozen=True, kw_only=True):
             case _:
                 return self._in_turn(session, step, epoch)
 
+    def _begun(
+        self, session: Session, messages: tuple[str, ...], epoch: int
+    ) -> tuple[e.Event, ...]:
+        """Begin a turn. Each run of a job has a conversation of its own."""
+        at, turn = self.process.clock(), TurnId(self.new_id())
+        started = e.TurnStarted(turn, messages, epoch, at, self.process.node)
+        if job_of(session.key) and session.rows:
+            return (e.SessionReset(SessionId(self.new_id()), NEW_RUN, at), started)
+        return (started,)
+
     def _in_turn(self, session: Session, step: s.Step, epoch: int) -> tuple[e.Event, ...]:
         at = self.process.clock()
         match step:
-            case s.LetExpire(turn=turn, call=name):
-                for asked in session.questions:
-                    if asked.call.id == name:
-                        text = NO_ANSWER if asked.wants_text else EXPIRED
-                        return (e.QuestionAnswered(turn, name, False, epoch, at, text),)
-                return (e.CallEnded(turn, name, Outcome.FAILED, TOO_LATE, at, epoch=epoch),)
+            case s.LetExpire():
+                return (_expired(session, step, epoch, at),)
             case s.TakeAnswer(turn=turn, call=name, inbound=inbound):
                 answered = e.QuestionAnswered(turn, name, True, epoch, at)
                 return (_answer(session, name, inbound, answered),)
@@ -204,12 +214,8 @@ class Planner(Struct, frozen=True, kw_only=True):
                 return (e.CallStarted(turn, call.id, Effect.EFFECT, epoch, at, box_of(call)),)
             case s.SettleCall(turn=turn, call=call):
                 return (e.CallEnded(turn, call.id, Outcome.UNKNOWN, LOST, at),)
-            case s.Finish(turn=turn, text=text):
-                done = session.turn is not None and session.turn.answer is not None
-                outcome = Outcome.OK if done else Outcome.FAILED  # a limit ended it
-                answer = _reply(session, ReplyId(f"{turn}/0"), text, "answer", outcome)
-                answer = replace(answer, labels=session.view.labels)
-                return (e.TurnEnded(turn, "answered", at, (answer,)),)
+            case s.Finish():
+                return (_finished(session, step, at),)
             case _:
                 raise Refused(f"{type(step).__name__} is not recorded but performed")
 
@@ -271,10 +277,46 @@ class Planner(Struct, frozen=True, kw_only=True):
         return e.SessionReset(opens, why, at, replies=(notice,))
 
 
+def _run_of(session: Session) -> Turn | None:
+    """Return the open turn if it is a job's run."""
+    turn = session.turn
+    return turn if turn is not None and turn.options.run is not None else None
+
+
+def _of_run(session: Session, event: e.Event) -> e.Event:
+    """A job's run that fails says so where the job says such things."""
+    run = _run_of(session) if isinstance(event, e.TurnEnded) else None
+    if run is None or not isinstance(event, e.TurnEnded) or event.outcome != "failed":
+        return event
+    return run_ended(session, run, event.why or "it failed", event.at, failed=True)
+
+
 def record_result(call: CommandCall, result: CommandResult) -> tuple[e.Event, ...]:
     """What a command made true, and that it was run."""
     done = e.CommandRun(ref(call.inbound), call.at, result.replies)
     return (*result.events, done)
+
+
+def _expired(
+    session: Session, step: s.LetExpire, epoch: int, at: float
+) -> e.QuestionAnswered | e.CallEnded:
+    """End a question or a deferred call whose time is over."""
+    for asked in session.questions:
+        if asked.call.id == step.call:
+            text = NO_ANSWER if asked.wants_text else EXPIRED
+            return e.QuestionAnswered(step.turn, step.call, False, epoch, at, text)
+    return e.CallEnded(step.turn, step.call, Outcome.FAILED, TOO_LATE, at, epoch=epoch)
+
+
+def _finished(session: Session, step: s.Finish, at: float) -> e.TurnEnded:
+    """End the turn with its answer, or with what a limit says; a job's run ends in its own way."""
+    if (run := _run_of(session)) is not None:
+        return run_ended(session, run, step.text, at, failed=step.failed)
+    done = session.turn is not None and session.turn.answer is not None
+    outcome = Outcome.OK if done else Outcome.FAILED
+    answer = _reply(session, ReplyId(f"{step.turn}/0"), step.text, "answer", outcome)
+    answer = replace(answer, labels=session.view.labels)
+    return e.TurnEnded(step.turn, "answered", at, (answer,))
 
 
 def _answer(

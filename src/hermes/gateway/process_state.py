@@ -15,6 +15,7 @@ from hermes.core.budget import SpentToday
 from hermes.core.channel import ChannelStatus, GatewayState, GatewayStatus, ServiceStatus
 from hermes.core.child_sessions import Crowd, crowd_entry
 from hermes.core.ids import NodeId, SessionKey
+from hermes.core.jobs import job_of
 from hermes.core.rules import DecisionContext
 from hermes.core.session import Session
 from hermes.core.store import Counts
@@ -32,6 +33,8 @@ class ProcessState(Struct):
     phase: GatewayState = "ready"  # of its life; `state` says how it is
     absent: set[str] = field(default_factory=set)  # platforms that are not connected yet
     elsewhere: set[str] = field(default_factory=set)  # platforms that another node is connected to
+    slots: set[SessionKey] = field(default_factory=set)  # jobs that run
+    jobs_max: int = 8
     failing: dict[str, tuple[float, str]] = field(default_factory=dict)  # sends: since when, why
     resumes: bool = True
     started_at: float = 0.0
@@ -81,7 +84,21 @@ class ProcessState(Struct):
         else:
             self.children.pop(session.key, None)
 
-    def make_context(self, epoch: int, *, asked: bool = False) -> DecisionContext:
+    def take_slot(self, key: SessionKey) -> None:
+        """Count a job's session among those that run, until `free_slot`."""
+        if job_of(key):
+            self.slots.add(key)
+
+    def free_slot(self, key: SessionKey) -> bool:
+        """Return True if another job may run now."""
+        if key not in self.slots:
+            return False
+        self.slots.discard(key)
+        return True
+
+    def make_context(
+        self, epoch: int, *, asked: bool = False, key: SessionKey | None = None
+    ) -> DecisionContext:
         """Return what a decision may read: time, ownership, process state, people and grants."""
         return DecisionContext(
             at=self.clock(),
@@ -93,6 +110,7 @@ class ProcessState(Struct):
             register=self.register(),
             ledger=self.ledger(),
             crowd=Crowd(self.children),
+            full=key not in self.slots and len(self.slots) >= self.jobs_max,
         )
 
     def status(self, running: int, counts: Counts) -> GatewayStatus:

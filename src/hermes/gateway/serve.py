@@ -199,6 +199,7 @@ class Serving(Struct, kw_only=True):
                 await caught_up()
             await self.engine.store.nodes.wake(WAKE_S)
             self.engine.outgoing.set()  # it may have been for a reply of ours
+            self.engine.store.jobs.look_again()
             await self.engine.look_after()
             await asyncio.sleep(GIVE_WAY_S)  # whoever took a message in works on it, too
 

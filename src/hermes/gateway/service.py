@@ -14,6 +14,7 @@ from hermes.core.channel import Considered, GatewayState, GatewayStatus
 from hermes.core.child_sessions import CALL
 from hermes.core.errors import Fenced, Refused, Rejected, RowUnreadable, StoreClosed, StoreFailed
 from hermes.core.ids import NodeId, SessionKey
+from hermes.core.jobs import job_of
 from hermes.core.messages import Inbound
 from hermes.core.principal import AudienceOf
 from hermes.core.salvage import leaves
@@ -83,7 +84,7 @@ class Gateway(Struct, kw_only=True):
         """There is news for a session: whoever owns it looks; if nobody does, we take it."""
         active = self.sessions.get(key)
         if active is not None:
-            self._wake(active)
+            self.wake(active)
             return
         for claim in await self.store.journal.claim(self.node, limit=1, only=key):
             await self._begin(claim)
@@ -149,7 +150,7 @@ class Gateway(Struct, kw_only=True):
         """What was decided may be decided otherwise now."""
         for active in (*self.sessions.resting(), *self.sessions.working()):
             if isinstance(active.session.phase, Running | Waiting) or active.session.waiting:
-                self._wake(active)
+                self.wake(active)
 
     async def look_at_people(self) -> None:
         if await self.trust_cache.reload():
@@ -198,9 +199,9 @@ class Gateway(Struct, kw_only=True):
                 active = fresh
                 self.sessions.put(active)
         active.asked |= asked
-        self._wake(active)
+        self.wake(active)
 
-    def _wake(self, active: ActiveSession) -> None:
+    def wake(self, active: ActiveSession) -> None:
         active.ring()
         self._start(active)
 
@@ -216,6 +217,7 @@ class Gateway(Struct, kw_only=True):
             self.sessions.drop(active.session.key)
             if active.news:  # it came while we gave the session up
                 await self.dispatch(active.session.key)
+        free_slot(self, active.session.key)
         self.outgoing.set()
         if active.spoken_to:
             await _told_others(self, active)
@@ -225,6 +227,7 @@ async def _lost(engine: Gateway, active: ActiveSession, error: Exception) -> Non
     """Forget the session; a later claim reads it anew, under another epoch."""
     key = active.session.key
     engine.process.children.pop(key, None)
+    free_slot(engine, key)
     if engine.sessions.get(key) is active:
         engine.sessions.drop(key)
     if isinstance(error, StoreFailed):
@@ -306,6 +309,21 @@ async def _released(journal: Journal, key: SessionKey, node: NodeId) -> None:
         await journal.release([key], node=node)
     except StoreFailed as failure:
         log.warning("%s stays ours until the store can be written to: %s", key, failure)
+
+
+def free_slot(engine: Gateway, key: SessionKey) -> None:
+    """A job's session rests. One that had to wait for that may go on now."""
+    if not engine.process.free_slot(key):
+        return
+    held_up = (each for each in engine.sessions.resting() if is_held_up(each.session))
+    if (active := next(held_up, None)) is not None:
+        engine.wake(active)
+
+
+def is_held_up(session: Session) -> bool:
+    """Return True for a job whose next run, or the rest of one, waits until others have ended."""
+    open_ = session.waiting and not isinstance(session.phase, Waiting)
+    return bool(job_of(session.key)) and (bool(open_) or isinstance(session.phase, Running))
 
 
 async def let_expire(engine: Gateway) -> None:

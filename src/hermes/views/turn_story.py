@@ -86,6 +86,12 @@ _NOT_OF_A_TURN = (
     e.MessageRelayed,
     e.HomeSet,
     e.RestartAsked,
+    e.JobSet,
+    e.JobPaused,
+    e.JobResumed,
+    e.JobRemoved,
+    e.OccurrencesSkipped,
+    e.TimerRewound,
 )
 
 

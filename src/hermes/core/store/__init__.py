@@ -5,6 +5,7 @@ Plugins implement the Protocols; the engine gets them as arguments. Import from 
 
 from msgspec import Struct
 
+from hermes.core.job_store import Jobs
 from hermes.core.outbox import Outbox
 from hermes.core.store.audit import Audit
 from hermes.core.store.cursors import Cursors
@@ -32,6 +33,7 @@ __all__ = [
     "Found",
     "Hit",
     "Home",
+    "Jobs",
     "Journal",
     "Library",
     "MediaStore",
@@ -53,6 +55,7 @@ class Store(Struct, frozen=True, kw_only=True):
     nodes: Nodes
     outbox: Outbox
     cursors: Cursors
+    jobs: Jobs
     library: Library
     texts: TextStore
     trust: Trust

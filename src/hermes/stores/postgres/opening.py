@@ -10,6 +10,7 @@ from hermes.stores.postgres.chain import PostgresChain
 from hermes.stores.postgres.connections import Dialer, Readers
 from hermes.stores.postgres.cursors import PostgresCursors
 from hermes.stores.postgres.index import Index
+from hermes.stores.postgres.jobs import PostgresJobs
 from hermes.stores.postgres.journal import PostgresJournal
 from hermes.stores.postgres.library import PostgresLibrary
 from hermes.stores.postgres.listener import NotificationListener, PostgresWakeUp
@@ -49,6 +50,7 @@ async def open_postgres(
         nodes=nodes,
         outbox=PostgresOutbox(writer, readers, control, reach, clock),
         cursors=PostgresCursors(readers, control),
+        jobs=PostgresJobs(readers, control, nodes, clock),
         library=PostgresLibrary(dialer, readers, control, nodes, index),
         texts=PostgresTexts(readers, control),
         trust=PostgresTrust(readers, ledger, clock),

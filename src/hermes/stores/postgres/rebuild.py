@@ -12,8 +12,11 @@ from msgspec.structs import replace
 
 from hermes.core.codec import encode
 from hermes.core.errors import Refused, RowUnreadable
-from hermes.core.events import Event, HomeSet, MessageReceived, SessionReset
+from hermes.core.events import Event, HomeSet, JobSet, MessageReceived, SessionReset
 from hermes.core.ids import SessionId, SessionKey, TurnId
+from hermes.core.job_events import JobChange
+from hermes.core.job_rows import row_after
+from hermes.core.jobs import JobRow, job_of
 from hermes.core.messages import Address, Inbound, sound
 from hermes.core.projection import MessageRow, QuestionRow, TurnRow, at_of, commit_of, summary_of
 from hermes.core.salvage import readable
@@ -21,6 +24,7 @@ from hermes.core.session import Session
 from hermes.core.store import Home
 from hermes.stores.postgres.accounts import call_values, usage_values
 from hermes.stores.postgres.connections import Connection, Dialer, apart
+from hermes.stores.postgres.jobs import job_values
 from hermes.stores.postgres.questions import question_values, settled
 from hermes.stores.postgres.statements import QUERY, UPKEEP
 
@@ -44,6 +48,7 @@ class Projection:
     calls: list[dict[str, object]] = field(default_factory=list)
     questions: dict[str, QuestionRow] = field(default_factory=dict)
     places: dict[Address, Inbound] = field(default_factory=dict)  # the last message that named it
+    job: JobRow | None = None
 
 
 def projected(key: SessionKey, stored: Sequence[bytes]) -> Projection:
@@ -78,9 +83,11 @@ def _collect(result: Projection, before: Session, event: Event, after: Session) 
                 result.places[_stored(inbound.address)] = inbound
         case SessionReset(opens=opens, at=at):
             result.opened[opens] = at
+        case JobSet(opens=opens, at=at) if not before.id:
+            result.opened[opens] = at
         case HomeSet(address=address, at=at):
             result.homes[after.position] = Home(address=_stored(address), at=at)
-    if not isinstance(event, MessageReceived):
+    if not isinstance(event, MessageReceived | JobChange):
         result.written = after.position
     result.titles[after.id] = after.facts.title
     result.rows += commit.rows
@@ -92,6 +99,8 @@ def _collect(result: Projection, before: Session, event: Event, after: Session) 
         if (asked := result.questions.get(answer.id)) is not None:
             result.questions[answer.id] = settled(asked, (answer,))
     result.turns.update({turn.id: turn for turn in commit.turns})
+    if job_of(key):
+        result.job = row_after(result.job, key, event)
     result.session = after
 
 
@@ -139,6 +148,8 @@ async def _rebuild(connection: Connection, key: SessionKey) -> None:
         await cursor.executemany(UPKEEP["put_home"], homes)
         places = [_chat(address, inbound) for address, inbound in result.places.items()]
         await cursor.executemany(UPKEEP["put_chat"], places)
+    if result.job is not None:
+        await connection.execute(QUERY["put_job"], job_values(result.job), binary=True)
     await connection.execute(UPKEEP["put_summary"], _summary(result))
     await connection.execute(UPKEEP["put_awake"], {"key": key})
     if result.session.position:

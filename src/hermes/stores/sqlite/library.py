@@ -80,6 +80,7 @@ DELETE = (
     "DELETE FROM homes WHERE session = ?1",
     "DELETE FROM tool_calls WHERE session = ?1",
     "DELETE FROM questions WHERE session = ?1",
+    "DELETE FROM jobs WHERE session = ?1",
     UNNAME,
     "DELETE FROM sessions WHERE n = ?1",
 )

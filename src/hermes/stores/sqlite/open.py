@@ -15,6 +15,7 @@ from hermes.stores.audit_key import OPEN_KEY
 from hermes.stores.sqlite.audit import SqliteAudit, SqliteChain
 from hermes.stores.sqlite.cursors import SqliteCursors
 from hermes.stores.sqlite.failures import explained
+from hermes.stores.sqlite.jobs import SqliteJobs
 from hermes.stores.sqlite.journal import SqliteJournal
 from hermes.stores.sqlite.library import SqliteLibrary
 from hermes.stores.sqlite.nodes import SqliteNodes
@@ -57,6 +58,7 @@ async def open_sqlite(
         nodes=nodes,
         outbox=SqliteOutbox(writer, reader, clock),
         cursors=SqliteCursors(writer, reader),
+        jobs=SqliteJobs(writer, reader, nodes, clock),
         library=SqliteLibrary(writer, reader, nodes),
         texts=SqliteTexts(writer, reader),
         trust=SqliteTrust(writer, reader, nodes.bell, clock, chain),

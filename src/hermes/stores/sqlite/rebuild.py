@@ -15,6 +15,7 @@ from hermes.core.salvage import readable
 from hermes.core.session import Session
 from hermes.stores.sqlite.chains import Scroll, records_after
 from hermes.stores.sqlite.directory import rebuild_directory
+from hermes.stores.sqlite.jobs import rebuild_jobs
 from hermes.stores.sqlite.journal import ABANDON_QUESTIONS, ABANDON_TURNS, add_turns, is_busy
 from hermes.stores.sqlite.questions import add_questions
 from hermes.stores.sqlite.reader import rows
@@ -35,6 +36,7 @@ def rebuild_all(db: apsw.Cursor) -> None:
     for number, key in rows(db, "SELECT n, key FROM sessions ORDER BY n"):
         _rebuild(db, number, SessionKey(key))
     rebuild_directory(db)
+    rebuild_jobs(db)
     forget_index(db)
 
 

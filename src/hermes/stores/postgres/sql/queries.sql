@@ -564,3 +564,51 @@ select set_config('hermes.pruning', 'on', true)
 -- name: audit_cut
 delete from audit a using unnest(%(chain)s::text[], %(upto)s::bigint[]) as c (chain, upto)
 where a.chain = c.chain and a.seq <= c.upto
+
+-- name: put_job
+insert into jobs (id, key, state, made_at, cursor, due_at, body)
+values (%(id)s, %(key)s, %(state)s, %(made_at)s, %(cursor)s, %(due_at)s::float8, %(body)b)
+on conflict (id) do update
+set key = excluded.key, state = excluded.state, made_at = excluded.made_at,
+    cursor = excluded.cursor, due_at = excluded.due_at, body = excluded.body
+
+-- name: job
+select body from jobs where id = %(id)s
+
+-- name: lock_job
+-- The row of the session is the lock: a job that is made here has no row of its own yet.
+select s.head, s.settled, j.body
+from sessions s left join jobs j on j.key = s.key and j.id = %(id)s
+where s.key = %(key)s for update of s
+
+-- name: open_job
+insert into sessions (key, id) values (%(key)s, %(opens)s) on conflict (key) do nothing
+
+-- name: write_job
+-- A session that rests does so behind this event, too: nothing in it is for a turn.
+with moved as (
+  update sessions
+  set head = head + 1, settled = case when settled = head then head + 1 else settled end,
+      updated_at = %(now)s, created_at = case when head = 0 then %(now)s else created_at end
+  where key = %(key)s returning key, head
+), opened as (
+  insert into conversations (id, key, opened_at)
+  select %(opens)s, key, %(at)s from moved where head = 1 on conflict (id) do nothing
+), counted as (
+  insert into tally (shard, sessions, waiting) select %(shard)s, 1, 0 from moved where head = 1
+  on conflict (shard) do update set sessions = tally.sessions + excluded.sessions
+)
+insert into journal (key, position, kind, event, at)
+select key, head, %(kind)s, %(event)b, %(at)s from moved
+
+-- name: jobs
+select body from jobs where state <> 'removed' or %(removed)s order by made_at, id limit %(limit)s
+
+-- name: due_jobs
+select body from jobs where due_at <= %(now)s order by due_at, id limit %(limit)s
+
+-- name: jobs_ahead
+select body from jobs where state = 'active' and cursor > %(now)s order by id limit %(limit)s
+
+-- name: next_due
+select min(due_at) from jobs where due_at is not null

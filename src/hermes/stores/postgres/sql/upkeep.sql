@@ -26,6 +26,7 @@ with doomed as (
 ), chats_ as (delete from chats where key in (select key from doomed)
 ), tool_calls_ as (delete from tool_calls where key in (select key from doomed)
 ), questions_ as (delete from questions where key in (select key from doomed)
+), jobs_ as (delete from jobs where key in (select key from doomed)
 ), usage_ as (  -- what it cost stays, without a word about whose it was
   update usage set key = '', session = '', turn = '', position = 0, ordinal = 0
   where key in (select key from doomed)
@@ -50,6 +51,7 @@ with turns_ as (delete from turns where key not in (select key from sessions)
 ), chats_ as (delete from chats where key not in (select key from sessions)
 ), tool_calls_ as (delete from tool_calls where key not in (select key from sessions)
 ), questions_ as (delete from questions where key not in (select key from sessions)
+), jobs_ as (delete from jobs where key not in (select key from sessions)
 ), usage_ as (delete from usage where key <> '' and key not in (select key from sessions)
 ), conversations_ as (delete from conversations where key not in (select key from sessions))
 delete from messages where session not in (
@@ -76,6 +78,7 @@ with ids as materialized (
 ), turns_ as (delete from turns where key = %(key)s
 ), tool_calls_ as (delete from tool_calls where key = %(key)s
 ), questions_ as (delete from questions where key = %(key)s
+), jobs_ as (delete from jobs where key = %(key)s
 ), usage_ as (delete from usage where key = %(key)s)
 delete from conversations where key = %(key)s or id = any(%(ids)s::text[])
 
