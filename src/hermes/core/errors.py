@@ -4,6 +4,7 @@ HermesError
 ├── Misconfigured         a setting is wrong; names the key and the fix (exit status 78)
 ├── Rejected              the input is refused; tell the sender, change nothing
 │   └── BadSchedule       the words for when a job runs are not a schedule; names the fix
+│       └── UnreadableSchedule    in no form that we know; a model may make sense of it
 ├── Refused               an event does not fit the session it was meant for; nothing was written
 ├── ToolFailed            the tool ran and says no; the model sees the text
 │   └── RecordMissing     what is known of a command is gone: its outcome is unknown
@@ -53,6 +54,10 @@ class Rejected(HermesError):
 
 class BadSchedule(Rejected):
     """The words for when a job runs are not a schedule. The message names the fix."""
+
+
+class UnreadableSchedule(BadSchedule):
+    """The words have no form of a schedule. A model may propose one that has."""
 
 
 class Refused(HermesError):

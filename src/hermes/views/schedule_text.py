@@ -4,18 +4,22 @@ What can be read in no way or in two is refused with the fix, never guessed.
 """
 
 import re
+from collections.abc import Sequence
 from datetime import UTC, datetime
+from itertools import takewhile
 from math import ceil
 from typing import assert_never
 
 from msgspec import Struct
 
-from hermes.core.cron import ALIASES, DAY_S, never_comes, read_cron
-from hermes.core.errors import BadSchedule
+from hermes.core.cron import ALIASES, DAY_S, DAYS, never_comes, read_cron
+from hermes.core.cron import MONTHS as MONTH_NAMES
+from hermes.core.errors import BadSchedule, UnreadableSchedule
 from hermes.core.schedule import Schedule, instant_at, wall_time, zone_of
 from hermes.views.schedule_words import MONTHS, UNITS, WEEKDAYS, span_in_words
 
 TEXT_MAX = 200
+WORDS_MAX = 16  # of a schedule in front of other text
 SPAN_MAX_S = 50 * 366 * DAY_S
 EXAMPLES = "“every 2h”, “in 30m”, “every weekday at 07:00”, “on the 1st at noon”, “0 7 * * MON-FRI”"
 
@@ -46,6 +50,11 @@ _DATE = re.compile(
     rf"(?:on )?(?:the )?(?:(?P<m1>{_MONTH}) (?P<d1>{_ORDINAL}|\d{{1,2}})"
     rf"|(?P<d2>{_ORDINAL}|\d{{1,2}}) (?:of )?(?P<m2>{_MONTH}))"
 )
+
+
+# A field of a cron expression; names and signs are only in the later ones.
+_FIELD = re.compile(r"[\d*,/?-]+")
+_NAMED_FIELD = re.compile(rf"(?:[\d*,/#?LW-]|{'|'.join((*DAYS, *MONTH_NAMES))})+", re.I)
 
 
 class Every(Struct, frozen=True):
@@ -126,8 +135,36 @@ def _read(text: str, now: int) -> Reading:
         or _read_calendar(plain)
     )
     if found is None:
-        raise BadSchedule(f"I can't read “{text}” as a schedule. Try {EXAMPLES}.")
+        raise UnreadableSchedule(f"I can't read “{text}” as a schedule. Try {EXAMPLES}.")
     return found
+
+
+def split_schedule(text: str, *, now: float, zone: str) -> tuple[str, str]:
+    """Split “every weekday at seven, look at my inbox” into the schedule and the rest: the longest
+    beginning that is a schedule counts. Raise BadSchedule if there is none."""
+    words = list(re.finditer(r"\S+", text))
+    if fields := _cron_fields([word[0] for word in words]):
+        end = words[fields - 1].end()
+        return text[:end], text[end:].strip()
+    wall, refused = wall_time(zone_of(zone), ceil(now)), None
+    for word in reversed(words[:WORDS_MAX]):
+        head = text[: word.end()].rstrip(",;:.")
+        try:
+            _read(head, wall)
+        except UnreadableSchedule:
+            continue
+        except BadSchedule as wrong:
+            refused = wrong
+        else:
+            return head, text[word.end() :].strip()
+    raise refused or UnreadableSchedule(f"“{text[:80]}” has no schedule in front. Try {EXAMPLES}.")
+
+
+def _cron_fields(words: Sequence[str]) -> int:
+    """Return how many of the first words are fields of a cron expression; 0 if they are not one."""
+    if len(words) < 2 or not all(_FIELD.fullmatch(word) for word in words[:2]):
+        return 0
+    return sum(1 for _ in takewhile(_NAMED_FIELD.fullmatch, words[:5]))
 
 
 def _read_cron_text(text: str) -> Reading | None:
@@ -137,9 +174,7 @@ def _read_cron_text(text: str) -> Reading | None:
     if text.startswith("@"):
         raise BadSchedule(f"I don't know “{text}”. Choose one of: {', '.join(ALIASES)}.")
     parts = text.split()
-    if len(parts) > 1 and all(re.fullmatch(r"[\d*/,?-]+", part) for part in parts[:2]):
-        return None if _ISO.fullmatch(text) else OnCalendar(" ".join(parts).upper())
-    return None
+    return OnCalendar(" ".join(parts).upper()) if _cron_fields(parts) else None
 
 
 def _read_interval(text: str) -> Reading | None:

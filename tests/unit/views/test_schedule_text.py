@@ -6,9 +6,9 @@ import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
-from hermes.core.errors import BadSchedule
+from hermes.core.errors import BadSchedule, UnreadableSchedule
 from hermes.core.schedule import Schedule, due_after, dues_between, local_time
-from hermes.views.schedule_text import parse_schedule
+from hermes.views.schedule_text import parse_schedule, split_schedule
 from hermes.views.schedule_words import cron_in_words, in_words, span_in_words
 
 NOW = datetime.fromisoformat("2026-11-18T09:00:00+01:00").timestamp()  # a Wednesday
@@ -254,3 +254,45 @@ def test_any_text_is_a_schedule_that_comes_or_a_sentence(text: str) -> None:
     assert due is not None
     assert due > NOW
     assert in_words(job, NOW)
+
+
+@pytest.mark.parametrize(
+    ("text", "schedule", "rest"),
+    [
+        (
+            "every weekday at seven, look at my inbox",
+            "every weekday at seven",
+            "look at my inbox",
+        ),
+        ("every 2h check the build", "every 2h", "check the build"),
+        ("30m tea!", "30m", "tea!"),
+        ("in 30 minutes: take the\nbread out", "in 30 minutes", "take the\nbread out"),
+        ("0 7 * * MON-FRI look at 5 things", "0 7 * * MON-FRI", "look at 5 things"),
+        ("*/5 * * * * 3 cheers", "*/5 * * * *", "3 cheers"),
+        ("at 2026-12-01T09:00 call Ann", "at 2026-12-01T09:00", "call Ann"),
+        ("2026-12-01 09:00 call Ann", "2026-12-01 09:00", "call Ann"),
+        ("@daily say hello", "@daily", "say hello"),
+        ("on the 1st at noon pay the rent", "on the 1st at noon", "pay the rent"),
+        ("every 2h", "every 2h", ""),
+    ],
+)
+def test_a04_a_schedule_in_front_of_a_task_is_found(text: str, schedule: str, rest: str) -> None:
+    assert split_schedule(text, now=NOW, zone=ZONE) == (schedule, rest)
+
+
+@pytest.mark.parametrize(
+    ("text", "fix"),
+    [
+        ("every weekday look at my inbox", "every weekday at 09:00"),
+        ("monday at 9 do it", "Once or every week"),
+    ],
+)
+def test_a04_a_schedule_that_lacks_something_names_it(text: str, fix: str) -> None:
+    with pytest.raises(BadSchedule, match=fix):
+        split_schedule(text, now=NOW, zone=ZONE)
+
+
+def test_a04_what_has_no_form_of_a_schedule_may_be_read_by_a_model() -> None:
+    for text in ("when the moon is full", "", "look at my inbox every weekday"):
+        with pytest.raises(UnreadableSchedule):
+            split_schedule(text, now=NOW, zone=ZONE)
