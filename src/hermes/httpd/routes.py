@@ -56,7 +56,5 @@ def find_route(routes: Sequence[HttpRoute], request: HttpRequest) -> HttpRoute |
 
 def allowed_methods(routes: Sequence[HttpRoute], path: str) -> str:
     """Return the methods of a path, for the Allow header; empty when the path has no route."""
-    for route in routes:
-        if route.fits(path) is not None:
-            return ", ".join(sorted(route.methods))
-    return ""
+    fitting = (route.methods for route in routes if route.fits(path) is not None)
+    return ", ".join(sorted({method for methods in fitting for method in methods}))

@@ -185,7 +185,7 @@ def _read_interval(text: str) -> Reading | None:
             f"Months and years differ in length, so I can't count “{text}”. "
             "Name a day instead: “on the 1st at 09:00”, or “0 9 1 1 *” for once a year."
         )
-    span = _read_span(words.replace("half an hour", "30 minutes"), bare=bool(often))
+    span = read_span(words.replace("half an hour", "30 minutes"), bare=bool(often))
     if span is None:
         return None
     if not 0 < span <= SPAN_MAX_S:
@@ -193,7 +193,7 @@ def _read_interval(text: str) -> Reading | None:
     return Every(span) if often else In(span)
 
 
-def _read_span(text: str, *, bare: bool) -> float | None:
+def read_span(text: str, *, bare: bool = False) -> float | None:
     """Return the seconds of “1h30m” or “2 days and 3 hours”; `bare` allows “hour” for one hour."""
     total, rest = 0, text
     while rest:
