@@ -143,12 +143,15 @@ def _dues_of_cron(schedule: Schedule, after: float) -> Iterator[float]:
             yield from (due for due in _around_fold(cron, tz, floor(after)) if due > after)
             after = float(floor(after) + FOLD_MAX_S)
             continue
-        walls = walk(cron, wall_time(tz, floor(after)))
-        due = next((due for due in _instants(cron, tz, walls) if due > after), None)
-        if due is None:
+        start = after  # no clock is turned back in the hours around it
+        for due in _instants(cron, tz, walk(cron, wall_time(tz, floor(start)))):
+            if due > after:
+                if cron.every and due > start + FOLD_MAX_S and after > start:
+                    break
+                yield due
+                after = due
+        else:
             return
-        yield due
-        after = due
 
 
 def _last_of_cron(schedule: Schedule, until: float) -> float | None:
