@@ -3,11 +3,13 @@
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 
 from msgspec import Struct
+from msgspec.structs import replace
 
 from hermes.agent.offer import ToolOffer
 from hermes.agent.permit import SHARES, Permit, gone
 from hermes.agent.prompt import Prompt
 from hermes.agent.question import CHANGED, Asker
+from hermes.core.announced import announces_act
 from hermes.core.channel import Considered
 from hermes.core.child_sessions import last_words
 from hermes.core.draft import in_place_of_draft
@@ -92,7 +94,9 @@ class Agent(Struct, frozen=True, kw_only=True):
         except (ProviderFailed, Misconfigured) as failure:
             return (self._failed(session, turn, failure),)
         calls = self.offer.calls(session, turn, answer.calls, specs)
-        return (self._answered(turn, answer, provider.name, calls),)
+        made = self._answered(turn, answer, provider.name, calls)
+        acts = bool(specs) and not calls and answer.finish == "stop" and announces_act(made.text)
+        return (replace(made, announces=True) if acts else made,)
 
     async def composed(self, session: Session) -> Prompt:
         """With what is the owner's, where nobody else reads along."""
@@ -252,6 +256,7 @@ class Agent(Struct, frozen=True, kw_only=True):
             spent=result.spent,
             source=compact(context.call) if UNTRUSTED in labels else "",
             diff=sound(result.diff),
+            pending=result.pending,
         )
 
 

@@ -117,6 +117,7 @@ class ModelAnswered(Struct, frozen=True, tag="model_answered.1", omit_defaults=T
     thoughts: tuple[Thought, ...] = ()
     usage: Usage = Usage()
     model: str = ""
+    announces: bool = False  # an act, without making the call (see `announced`)
 
 
 class QuestionAsked(Struct, frozen=True, tag="question_asked.1", omit_defaults=True):
@@ -206,6 +207,8 @@ class CallEnded(Struct, frozen=True, tag="call_ended.1", omit_defaults=True):
     epoch: int = 0
     more: tuple[str, ...] = ()  # other messages that settled it, too
     tokens: int = 0  # that its children used; their own sessions have them in the accounts
+    remark: str = ""  # of Hermes, behind the result, for the model (see `repeats`)
+    pending: bool = False  # it looked at something that goes on: to look again is no repetition
 
 
 class TurnEnded(Struct, frozen=True, tag="turn_ended.1", omit_defaults=True):

@@ -201,7 +201,13 @@ def _steered(session: Session, event: e.TurnSteered) -> Session:
     turn, taken = current_turn(session, event.turn), taken_messages(session, (event.message,))
     voices = voices_with(turn.voices, taken)
     automatic = turn.automatic and taken[0].automatic
-    turn = replace(turn, words=words_of(turn.words, taken), voices=voices, automatic=automatic)
+    turn = replace(
+        turn,
+        words=words_of(turn.words, taken),
+        voices=voices,
+        automatic=automatic,
+        changes=turn.changes + 1,
+    )
     session = replace(session, answered=after_words(session, taken))
     return _relayed(replace(session, phase=replace(session.phase, turn=turn)), event)
 
@@ -210,12 +216,15 @@ def _answered(session: Session, event: e.ModelAnswered) -> Session:
     turn = running_turn(session, event.turn)
     demand(all(t.stage is Stage.ENDED for t in turn.call_states), "calls are still open")
     demand(turn.answer is None, "the turn has its answer")
+    nudged = event.announces and not event.calls and not turn.announced
+    answer = event.text if event.text.strip() else turn.announced
     ids = tuple(call_id(turn, n) for n in range(1, len(event.calls) + 1))
     demand(ids == tuple(call.id for call in event.calls), "a call's id is not its place")
     turn = replace(
         turn,
         call_states=tuple(CallState(call=call) for call in event.calls),
-        answer=None if event.calls else event.text,
+        answer=None if event.calls or nudged else answer,
+        announced=event.text if nudged else turn.announced,
         steps=turn.steps + 1,
         calls=turn.calls + len(event.calls),
         tokens=turn.tokens + event.usage.input + event.usage.output,

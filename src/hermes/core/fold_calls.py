@@ -16,6 +16,7 @@ from hermes.core.fold_views import cost
 from hermes.core.loop_guard import REFUSED, counted, loop_call
 from hermes.core.messages import REPLY, Call, Outcome
 from hermes.core.provenance import labelled, read_with, sources_with
+from hermes.core.repeats import with_call
 from hermes.core.session import CallState, Session, Stage, Turn, ref, voices_with
 
 GRANTS_MAX = 50  # for one conversation; the oldest is asked about again
@@ -100,7 +101,9 @@ def call_deferred(session: Session, event: e.CallDeferred) -> Session:
 def call_ended(session: Session, event: e.CallEnded) -> Session:
     turn = resumed_by(session, open_turn(session, event.turn), event.epoch)
     may = (Stage.INTENDED, Stage.ALLOWED, Stage.STARTED, Stage.DEFERRED)
-    turn = _given(moved(turn, event.call, may, stage=Stage.ENDED), event)
+    before = turn
+    turn = moved(turn, event.call, may, stage=Stage.ENDED)
+    turn = _given(replace(with_call(before, event), call_states=turn.call_states), event)
     if event.tokens:
         turn = replace(turn, tokens=turn.tokens + event.tokens)
     if event.message:

@@ -125,6 +125,7 @@ class ToolResult(Struct, frozen=True, kw_only=True):
     labels: tuple[str, ...] = ()
     spent: tuple[Spent, ...] = ()  # on models that it asked
     diff: str = ""  # what it changed in files, for people; no model reads it
+    pending: bool = False  # what it looked at goes on: to look again is no repetition
     deferred: Deferred | None = None  # the call has not ended; all else counts for nothing
 
 

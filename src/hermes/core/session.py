@@ -78,6 +78,16 @@ class Voice(Struct, frozen=True, omit_defaults=True):
     principal: Principal | None = None
 
 
+class SeenCall(Struct, frozen=True, omit_defaults=True):
+    """A call of a turn with its result, and in how many answers it was made. By the last one, the
+    turn had made so many changes and steps (see `repeats`)."""
+
+    name: str  # a digest of both
+    count: int = 1
+    changes: int = 0
+    step: int = 0
+
+
 class Turn(Struct, frozen=True, kw_only=True, omit_defaults=True):
     """A turn in progress. `epoch` is the ownership under which its current run began."""
 
@@ -107,6 +117,11 @@ class Turn(Struct, frozen=True, kw_only=True, omit_defaults=True):
     usage: Usage | None = None  # of its own model calls
     given: str = ""  # the result of the calls that a job's run begins with
     fault: str = ""  # what the first of them said that failed
+    seen: tuple[SeenCall, ...] = ()  # calls that ended (see `repeats`)
+    changes: int = 0  # calls that changed something for the first time
+    failing: dict[str, int] = {}  # tools, and how often each failed in a row
+    announced: str = ""  # an answer that only announced something: the model was asked once more
+    repeated: str = ""  # the tool of a call that was made too often
 
 
 class Idle(Struct, frozen=True, tag="idle"):

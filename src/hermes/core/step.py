@@ -13,6 +13,7 @@ from hermes.core.job_runs import end_of_run
 from hermes.core.loop_guard import ANSWERS_MAX, REFUSED, WHY, answers, loop_call
 from hermes.core.messages import REPLY, Call, Effect, Inbound
 from hermes.core.people import Role, sender_of
+from hermes.core.repeats import stuck
 from hermes.core.rules import Allow, AllowSandboxed, Ask, Busy, DecisionContext, Deny, Rules
 from hermes.core.session import (
     CallState,
@@ -309,7 +310,7 @@ def _next_in_turn(session: Session, turn: Turn, rules: Rules, context: DecisionC
         return GiveCalls(turn.id, turn.options.calls)
     if (over := end_of_run(turn, context.at)) is not None:
         return over
-    why = spent(turn, rules.limits)
+    why = stuck(turn) or spent(turn, rules.limits)
     why = why or over_budget(turn, session.used, context.ledger, rules.budgets)
     if why:
         return Finish(turn.id, why, failed=turn.options.run is not None)

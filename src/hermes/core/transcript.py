@@ -9,6 +9,7 @@ from collections.abc import Sequence
 from msgspec.structs import replace
 
 from hermes.core import events as e
+from hermes.core.announced import NUDGE
 from hermes.core.ids import CallId, TurnId
 from hermes.core.messages import Inbound, Line, Outcome
 from hermes.core.session import Session, Turn, ref
@@ -76,7 +77,8 @@ def rows(session: Session, event: e.Event) -> tuple[Line, ...]:
             return (Line(role="assistant", text=text, at=at, labels=labels),)
         case e.ModelAnswered():
             return (_assistant(session, event),)
-        case e.CallEnded(turn=turn, call=call, outcome=outcome, text=text, at=at, labels=labels):
+        case e.CallEnded(turn=turn, call=call, outcome=outcome, at=at, labels=labels):
+            text = "\n".join(part for part in (event.text, event.remark) if part)
             call_states = session.turn.call_states if session.turn is not None else ()
             if any(
                 call_state.approved and call_state.call.id == call for call_state in call_states
@@ -131,6 +133,8 @@ def _note(session: Session, valid: Sequence[Line]) -> str:
     turn = session.turn
     if turn is not None and turn.resumed is not None:
         return recovery_note(turn)
+    if turn is not None and turn.announced and valid and valid[-1].role == "assistant":
+        return NUDGE
     if not session.unread:
         return ""
     return _UNREAD if any(line.call in session.unread for line in valid if line.call) else ""

@@ -23,6 +23,7 @@ from hermes.core.job_runs import run_ended
 from hermes.core.jobs import job_of
 from hermes.core.messages import Call, Effect, Inbound, Outcome, Reply, ReplyKind
 from hermes.core.people import Role, Sender, sender_of
+from hermes.core.repeats import with_remark
 from hermes.core.rules import Rules
 from hermes.core.session import Session, Turn, call_id, chosen, ref, speakers
 from hermes.core.step import next_step
@@ -112,7 +113,8 @@ class Planner(Struct, frozen=True, kw_only=True):
         """
         events: list[e.Event] = []
         launches: list[Launch | AsyncCommand] = []
-        for event in (_of_run(session, each) for each in arrived):
+        for came in arrived:
+            event = with_remark(session, _of_run(session, came))
             try:
                 session = fold(session, event)
             except Refused:
@@ -134,7 +136,8 @@ class Planner(Struct, frozen=True, kw_only=True):
                     call = self._command_call(session, step, epoch=epoch, reached=reached)
                     launches.append(AsyncCommand(command=self.commands[step.name], call=call))
                 return Plan(events=tuple(events), launches=tuple(launches), then=s.Wait())
-            for event in self._recorded(session, step, epoch=epoch, reached=reached):
+            for made in self._recorded(session, step, epoch=epoch, reached=reached):
+                event = with_remark(session, made)
                 session = fold(session, event)
                 events.append(event)
             launches += _launches(step)

@@ -33,6 +33,7 @@ from hermes.text.visible_text import both_ends
 from hermes.views.tool_specs import spec_of
 
 LEAST_USED_SHOWN = 5
+QUOTED_CHARS = 400  # of an entry, in a result
 HEAD_CHARS, TAIL_CHARS = 4_000, 2_000  # of a change, on a card
 
 DESCRIPTION = (
@@ -237,18 +238,25 @@ def _line(entry: MemoryEntry) -> str:
 async def _told(memories: Memories, made: MemoryVersion | MemoryProposal | Same) -> ToolResult:
     match made:
         case Same(entry=entry):
-            return ToolResult(text=f"It is kept already, as {entry.id}.")
+            return ToolResult(text=f"It is kept already: {_quoted(entry)}.")
         case MemoryVersion():
             fill = await asyncio.to_thread(memories.fill, made.target)
-            names = ", ".join(entry.id for entry in made.added) or "nothing"
-            gone = ", ".join(entry.id for entry in made.removed)
-            instead = f" instead of {gone}" if gone else ""
+            kept, gone = ", ".join(map(_quoted, made.added)), ", ".join(map(_quoted, made.removed))
+            said = f"kept {kept}" if kept else f"removed {gone or 'nothing'}"
+            instead = f" instead of {gone}" if kept and gone else ""
             full = f"{made.target} is {fill.percent}% full"
-            return ToolResult(text=f"Version {made.number}: {names}{instead}. {full}.")
+            return ToolResult(text=f"Version {made.number}: {said}{instead}. {full}.")
         case MemoryProposal():
             return ToolResult(text=await _waits(memories, made))
         case _:
             assert_never(made)
+
+
+def _quoted(entry: MemoryEntry) -> str:
+    """Say what is kept, so that the model need not look: its words and its id."""
+    text = plain(entry.text)
+    shown = text if len(text) <= QUOTED_CHARS else f"{text[: QUOTED_CHARS - 1]}…"
+    return f"{entry.id} “{shown}”"
 
 
 async def _waits(memories: Memories, made: MemoryProposal) -> str:

@@ -18,6 +18,16 @@ NEVER_SUFFIX = "_PROXY"
 BOX_PATH = "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin"
 BOX_HOME = "/tmp/home"  # noqa: S108 - a file system of the box
 BOXED = ("LANG", "TZ", "HERMES_TURN")
+# No person sits in front of a command: editors end at once, pagers print, prompts are refused.
+UNATTENDED: Mapping[str, str] = {
+    "TERM": "dumb",
+    **dict.fromkeys(("EDITOR", "VISUAL", "GIT_EDITOR", "GIT_SEQUENCE_EDITOR"), "true"),
+    **dict.fromkeys(("PAGER", "GIT_PAGER", "MANPAGER", "SYSTEMD_PAGER"), "cat"),
+    "GIT_TERMINAL_PROMPT": "0",
+    "GIT_MERGE_AUTOEDIT": "no",
+    "DEBIAN_FRONTEND": "noninteractive",
+    "PIP_NO_INPUT": "1",
+}
 
 
 class Environments(Struct, frozen=True):
@@ -34,7 +44,7 @@ def child_environment(environ: Mapping[str, str], allow: Iterable[str] = ()) -> 
     chosen |= {name: value for name, value in environ.items() if name.startswith(PASSED_PREFIX)}
     if "LANG" not in chosen and "LC_ALL" not in chosen:
         chosen["LANG"] = "C.UTF-8"
-    return {"PATH": PATH_DEFAULT, **chosen, "TERM": "dumb"}
+    return {"PATH": PATH_DEFAULT, **chosen, **UNATTENDED}
 
 
 def box_environment(environ: Mapping[str, str], allow: Iterable[str] = ()) -> dict[str, str]:
@@ -42,7 +52,7 @@ def box_environment(environ: Mapping[str, str], allow: Iterable[str] = ()) -> di
     plain = child_environment(environ, allow)
     names = {*BOXED, *allow, *(name for name in plain if name.startswith(PASSED_PREFIX))}
     chosen = {name: value for name, value in plain.items() if name in names}
-    return {**chosen, "PATH": BOX_PATH, "HOME": BOX_HOME, "TERM": "dumb"}
+    return {**chosen, "PATH": BOX_PATH, "HOME": BOX_HOME, **UNATTENDED}
 
 
 def environments(environ: Mapping[str, str], allow: Sequence[str] = ()) -> Environments:

@@ -13,7 +13,7 @@ from hermes.core.messages import Effect
 from hermes.core.policy import Capability, Finding
 from hermes.core.ports import Presented, Tool, ToolContext, ToolResult
 from hermes.lazy import LazyModule
-from hermes.ports.terminal import CommandLaunch, Sighting, Terminal
+from hermes.ports.terminal import CommandLaunch, CommandRunning, Pending, Sighting, Terminal
 from hermes.ports.workspace import Workspace, WorkspacePaths
 from hermes.text.plurals import counted
 from hermes.text.visible_text import visible_text
@@ -89,7 +89,7 @@ def process_tool(workspace: Workspace) -> Tool:
         arguments = ARGUMENTS.parse(context.call.arguments)
         listed = await terminal.listed(context.session)
         if arguments.action == "list":
-            return ToolResult(text=_table(listed))
+            return ToolResult(text=_table(listed), pending=any(map(_goes_on, listed)))
         seen = _chosen(listed, arguments.id or "")
         return await _acted(terminal, seen, arguments)
 
@@ -151,7 +151,8 @@ async def _acted(terminal: Terminal, seen: Sighting, arguments: ProcessArguments
                 )
             return ToolResult(text=f"Wrote {taken:,} bytes to its input.")
         case "log":
-            return ToolResult(text=await _log(terminal, seen, arguments))
+            text = await _log(terminal, seen, arguments)
+            return ToolResult(text=text, pending=_goes_on(seen))
         case "wait":
             wait_s = WAIT_S_DEFAULT if arguments.timeout is None else arguments.timeout
             seen = await terminal.wait(call, wait_s)
@@ -161,7 +162,7 @@ async def _acted(terminal: Terminal, seen: Sighting, arguments: ProcessArguments
         case _:
             pass
     text = await excerpt_of(terminal, seen, POLL_HEAD_BYTES, POLL_TAIL_BYTES)
-    return ToolResult(text=f"{text}{_standing(seen)}")
+    return ToolResult(text=f"{text}{_standing(seen)}", pending=_goes_on(seen))
 
 
 async def _log(terminal: Terminal, seen: Sighting, arguments: ProcessArguments) -> str:
@@ -197,6 +198,10 @@ def _table(listed: tuple[Sighting, ...]) -> str:
     ]
     older = len(listed) - len(rows)
     return "\n".join([*([f"[{older} older ones left out]"] if older else []), *rows])
+
+
+def _goes_on(seen: Sighting) -> bool:
+    return isinstance(seen.state, Pending | CommandRunning)
 
 
 def _standing(seen: Sighting) -> str:

@@ -66,9 +66,14 @@ async def place(shelf: Shelf, tmp_path: Path) -> AsyncIterator[Place]:
 
 
 async def test_add_replace_remove_and_list_by_entry(place: Place) -> None:
-    assert (await place.do("add", content="A.")).text == "Version 1: e1. memory is 0% full."
+    assert (await place.do("add", content="A.")).text == (
+        "Version 1: kept e1 “A.”. memory is 0% full."
+    )
     assert "e2" in (await place.do("add", target="user", content="B.")).text
-    assert "e3 instead of e1" in (await place.do("replace", old_text="A.", content="C.")).text
+    assert (
+        "kept e3 “C.” instead of e1 “A.”"
+        in (await place.do("replace", old_text="A.", content="C.")).text
+    )
     assert (
         "nothing instead of e2" in (await place.do("remove", target="user", old_text=["e2"])).text
     )
@@ -168,7 +173,7 @@ async def test_what_the_owner_said_yes_to_is_kept_and_not_proposed(place: Place,
     place.labels = frozenset({"untrusted"})
     assert "waits as proposal p1" in (await place.do("add", content=text)).text
     place.approved = "digest"
-    assert (await place.do("add", content=text)).text.startswith("Version 1: e1.")
+    assert (await place.do("add", content=text)).text.startswith("Version 1: kept e1 “")
     (entry,) = place.shelf.memories.entries("memory")
     assert (entry.text, entry.trust) == (text, "approved")
 

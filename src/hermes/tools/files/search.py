@@ -11,6 +11,7 @@ from msgspec.structs import replace
 from hermes.core.messages import Effect, Outcome
 from hermes.core.policy import Capability
 from hermes.core.ports import Tool, ToolContext, ToolResult
+from hermes.lazy import LazyPattern
 from hermes.ports.workspace import FileSearch, SearchFound, SearchMatch, Workspace
 from hermes.tools.arguments import Arguments
 from hermes.tools.files.file_labels import FileLabels, together
@@ -26,6 +27,9 @@ SEARCH_S_MAX = 30.0
 LINE_CHARS = 600
 MESSAGE_CHARS = 600
 HERE = "./"
+# What a glob does not have: anchors, escapes, groups, `.*`.
+_REGEX = LazyPattern(r"^\^|\$$|\\[.wdsb]|\.[*+]|\([^)]*\||\w\|\w")
+_LITERAL = LazyPattern(r"(?<!\\)[(\[{]")
 
 DESCRIPTION = (
     "Search files: target content (pattern is a regex; gives path:line:text) or files "
@@ -113,6 +117,34 @@ def name_glob(pattern: str) -> str:
     return pattern if any(sign in pattern for sign in "*?[") else f"*{pattern}*"
 
 
+def other_ways(arguments: SearchArguments) -> list[str]:
+    """Say how to look otherwise where nothing was found."""
+    by_name = arguments.target == "files"
+    glob = arguments.pattern if by_name else arguments.glob or ""
+    field = "pattern" if by_name else "glob"
+    if _REGEX.search(glob):
+        meant = _as_glob(glob)
+        instead = f"; use {meant}" if meant else ", such as *.py"
+        return [f"{field} {glob} is a regular expression, and {field} takes a glob{instead}"]
+    if by_name:
+        ways = [
+            "try a part of the name, such as *config*, or target content",
+            "what .gitignore names is skipped: `ls -a` shows it",
+        ]
+    else:
+        ways = ["try other words, (?i) for any letter case, or target files for names"]
+        ways += ["a literal ( is \\( in a regex"] if _LITERAL.search(arguments.pattern) else []
+    given = ["path"] if arguments.path else []
+    given += ["glob"] if arguments.glob else []
+    return [*ways, f"search without {' and '.join(given)}"] if given else ways
+
+
+def _as_glob(regex: str) -> str:
+    """The glob that was meant, where that is plain; else nothing."""
+    bare = regex.removeprefix("^").removesuffix("$").replace(".*", "*").replace("\\.", ".")
+    return bare if bare and not set(bare) & set("\\()|+^$") else ""
+
+
 def _where(
     workspace: Workspace, files: JudgedFiles, context: ToolContext, arguments: SearchArguments
 ) -> tuple[str, str]:
@@ -152,7 +184,7 @@ def _result(
         left_out = len(found.matches) - len(rows)
         notes.append(f"{left_out} in files of keys or secrets left out")
     if not rows:
-        notes.insert(0, "no matches")
+        notes = ["no matches", *notes, *other_ways(arguments)]
     part = clipped("\n".join(rows[:limit]))
     text = joined(part, left_out=f"{part.left_out:,} bytes left out; narrow the search")
     said = f"[{'; '.join(notes)}]" if notes else ""

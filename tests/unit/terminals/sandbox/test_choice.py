@@ -8,6 +8,7 @@ import pytest
 
 from hermes.core.errors import ToolFailed
 from hermes.ports.sandbox import BoxRequest, Sandbox
+from hermes.terminals.environment import UNATTENDED
 from hermes.terminals.sandbox.bubblewrap import BubblewrapSandbox
 from hermes.terminals.sandbox.choice import Machinery, Refusing, Unboxed, find_sandbox
 from hermes.terminals.sandbox.idmap import BOX_USER
@@ -161,7 +162,7 @@ def test_sec_03_the_environment_in_a_box_names_nothing_of_this_person(tmp_path: 
         "PATH": "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin",
         "HOME": "/tmp/home",
         "LANG": "C.UTF-8",
-        "TERM": "dumb",
+        **UNATTENDED,
     }
 
 

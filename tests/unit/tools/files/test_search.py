@@ -78,7 +78,24 @@ async def test_a_glob_and_a_path_narrow_the_search(tree: Desk) -> None:
 async def test_names_are_found_by_glob_or_by_a_part_of_them(tree: Desk) -> None:
     assert await search(tree, "*.py", target="files") == ["src/app.py", "src/deep/core.py"]
     assert await search(tree, "notes", target="files") == ["src/Notes.md"]
-    assert await search(tree, "*.nothing", target="files") == ["[no matches]"]
+    [none] = await search(tree, "*.nothing", target="files")
+    assert none.startswith("[no matches; try a part of the name")
+
+
+async def test_where_nothing_is_found_the_result_says_how_to_look_otherwise(tree: Desk) -> None:
+    [none] = await search(tree, "nowhere[(]", path="src", glob="*.py")
+    assert "(?i)" in none
+    assert "target files" in none
+    assert "\\(" in none
+    assert "search without path and glob" in none
+    for wrong, right in ((r".*\.py$", "*.py"), (r"^app\.py", "app.py"), (".*test.*", "*test*")):
+        [none] = await search(tree, wrong, target="files")
+        assert (
+            f"pattern {wrong} is a regular expression, and pattern takes a glob; use {right}"
+            in none
+        )
+    [none] = await search(tree, "def", glob=r".*\.(py|md)")
+    assert "glob takes a glob, such as *.py" in none
 
 
 async def test_results_are_bounded_and_say_so(tree: Desk) -> None:
@@ -103,7 +120,8 @@ async def test_a_pattern_that_looks_like_an_option_or_a_command_is_only_a_patter
     (tree.place / "odd.txt").write_text("--files $(touch pwned) `x` 'q'\n")
     found = await search(tree, r"--files \$\(touch pwned\) `x` 'q'")
     assert found == ["odd.txt:1:--files $(touch pwned) `x` 'q'"]
-    assert await search(tree, "x", glob="$(touch pwned)") == ["[no matches]"]
+    found = await search(tree, "x", glob="$(touch pwned)")
+    assert found[0].startswith("[no matches; ")
     assert not (tree.place / "pwned").exists()
 
 
