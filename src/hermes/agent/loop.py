@@ -5,7 +5,7 @@ from collections.abc import Awaitable, Callable, Mapping, Sequence
 from msgspec import Struct
 from msgspec.structs import replace
 
-from hermes.agent.offer import ToolOffer
+from hermes.agent.offer import ToolOffer, model_of
 from hermes.agent.permit import SHARES, Permit, gone
 from hermes.agent.prompt import Prompt
 from hermes.agent.question import CHANGED, Asker
@@ -29,7 +29,7 @@ from hermes.core.events import (
     TurnEnded,
 )
 from hermes.core.ids import ReplyId
-from hermes.core.messages import Call, Line, Media, Outcome, Reply, Spent, TurnOptions, sound
+from hermes.core.messages import Call, Line, Media, Outcome, Reply, Spent, sound
 from hermes.core.policy import PRIVATE, UNTRUSTED
 from hermes.core.ports import (
     Answer,
@@ -258,12 +258,6 @@ class Agent(Struct, frozen=True, kw_only=True):
             diff=sound(result.diff),
             pending=result.pending,
         )
-
-
-def model_of(session: Session) -> str:
-    """The model of its turn, else of the session; "" is the one of the settings."""
-    options = session.turn.options if session.turn is not None else TurnOptions()
-    return options.model or session.facts.model
 
 
 async def _blobs(store: MediaStore, lines: Sequence[Line]) -> Mapping[str, bytes]:

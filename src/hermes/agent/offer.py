@@ -6,7 +6,7 @@ import msgspec
 from msgspec import Struct
 
 from hermes.agent.permit import Permit
-from hermes.core.messages import Call, sound
+from hermes.core.messages import Call, TurnOptions, sound
 from hermes.core.ports import RawCall, Toolset, ToolSpec
 from hermes.core.session import Session, Turn, call_id
 from hermes.core.store import TextStore
@@ -50,3 +50,9 @@ class ToolOffer(Struct, frozen=True, kw_only=True):
                 fault = tool.check(arguments)
             calls.append(Call(id=call_id(turn, n), tool=name, arguments=arguments, fault=fault))
         return tuple(calls)
+
+
+def model_of(session: Session) -> str:
+    """Return the model that the turn or session was told to use. Empty: that of the settings."""
+    options = session.turn.options if session.turn is not None else TurnOptions()
+    return options.model or session.facts.model

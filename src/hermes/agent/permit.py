@@ -106,6 +106,7 @@ class Permit(Struct, frozen=True, kw_only=True):
             ),
             subject=self.subject(session, turn),
             only=turn.options.tools,
+            model=turn.options.model or session.facts.model,
         )
 
     def offers(

@@ -76,6 +76,24 @@ class FilteredToolset(Struct, frozen=True):
         return own or self.inner.withheld(name, scope)
 
 
+class ListedToolset(Struct, frozen=True):
+    """A toolset of which some scopes are told only a few tools, by name. All can still be called:
+    a conversation may have begun with another model."""
+
+    inner: Toolset
+    names: Callable[[ToolScope], Sequence[str]]  # empty: all
+
+    async def tools_for(self, scope: ToolScope) -> Sequence[Tool]:
+        tools, names = await self.inner.tools_for(scope), self.names(scope)
+        return tuple(tool for tool in tools if not names or tool.spec.name in names)
+
+    def find(self, name: str) -> Tool | None:
+        return self.inner.find(name)
+
+    def withheld(self, name: str, scope: ToolScope) -> str:
+        return self.inner.withheld(name, scope)
+
+
 class RenamedToolset(Struct, frozen=True):
     """A toolset whose tools models know by other names; `names` leads from the old to the new."""
 

@@ -12,7 +12,8 @@ from typing import TYPE_CHECKING
 from msgspec import Struct
 
 from hermes.agent.prompt import Overhead
-from hermes.agent.toolsets import CombinedToolset, FilteredToolset, StaticToolset
+from hermes.agent.toolsets import CombinedToolset, FilteredToolset, ListedToolset, StaticToolset
+from hermes.app.models import has_small_profile
 from hermes.app.platforms import Platforms, platforms_of
 from hermes.app.prompts import Prompts, PromptSetting
 from hermes.app.subagents import Subagents
@@ -34,6 +35,7 @@ from hermes.memory.files import FileMemories
 from hermes.memory.tool import memory_tool
 from hermes.ports.memory import Memories
 from hermes.ports.workspace import Workspace
+from hermes.providers.profile import TOOLS as SMALL_TOOLS
 from hermes.settings import Settings
 from hermes.settings.shape import ToolsSection
 from hermes.settings.toolsets import refusal
@@ -84,6 +86,7 @@ def set_up_agent(
         hints={channel.manifest.name: channel.manifest.hints for channel in platforms.channels},
         given=lambda owners: (*(remembered() if owners else ()), index_part(library.rows())),
         clock=time.time,
+        is_small=lambda model: has_small_profile(settings, model),
     )
     hands = Subagents(settings, workspace, choose)
     built_in = default_tools(
@@ -104,7 +107,10 @@ def set_up_agent(
     personality = personality_command(prompts.personalities, prompts.default)
     return AgentSetup(
         workdir=workspace.places.root,
-        tools=FilteredToolset(every, _switched_off(settings.tools, switches)),
+        tools=ListedToolset(
+            FilteredToolset(every, _switched_off(settings.tools, switches)),
+            lambda scope: SMALL_TOOLS if has_small_profile(settings, scope.model) else (),
+        ),
         prompts=prompts,
         skills=library,
         keep_report=hands.keep,
@@ -178,7 +184,9 @@ async def prompt_parts(home: Path, settings: Settings, workdir: Path, platform: 
             raise Rejected(f"{platform!r} is not set up here. Choose one of: {', '.join(names)}")
         made = set_up_agent(home, settings, platforms, workspace)
         parts, labels, _ = made.prompts.parts(
-            PromptSetting(platform=platform, workdir=made.workdir)
+            PromptSetting(
+                platform=platform, workdir=made.workdir, small=has_small_profile(settings, "")
+            )
         )
         scope = ToolScope(
             session=session_key(platform, "dm", "new"),

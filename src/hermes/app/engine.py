@@ -11,8 +11,8 @@ from typing import TYPE_CHECKING, Literal
 from msgspec import Struct, field
 
 from hermes import __version__
-from hermes.agent.loop import Agent, model_of
-from hermes.agent.offer import ToolOffer
+from hermes.agent.loop import Agent
+from hermes.agent.offer import ToolOffer, model_of
 from hermes.agent.permit import Permit
 from hermes.agent.prompt import Prompt, Sources, compose, parts_of
 from hermes.agent.question import Asker

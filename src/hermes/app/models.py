@@ -15,6 +15,7 @@ from hermes.core.signals import Glimpse, Watch
 from hermes.lazy import Lazy, LazyModule
 from hermes.providers.catalogue import ENTRIES, canonical, chosen, closest
 from hermes.providers.plan import RequestPlan, planned
+from hermes.providers.profile import is_small
 from hermes.providers.settings import ProviderSettings, ProviderTimeouts, RetryLimits
 from hermes.settings import Fallback, Settings
 
@@ -112,6 +113,9 @@ class Models:
     def context_window(self, name: str) -> int:
         return context_window(self._settings, name)
 
+    def is_small(self, name: str) -> bool:
+        return has_small_profile(self._settings, name)
+
     async def aclose(self) -> None:
         for provider in (self.first, *self._others.values()):
             await provider.aclose()
@@ -144,6 +148,12 @@ def _builtin_reach(settings: Settings, name: str) -> tuple[int, bool]:
     if canonical(provider) != BUILTIN:
         return 0, False
     return here.local_reach(weights_of(settings), model)
+
+
+def has_small_profile(settings: Settings, name: str) -> bool:
+    """Return whether a model gets the profile for small models. "" is the model of the settings."""
+    model = _model_settings(settings)
+    return is_small(chosen(name, model) if name else model)
 
 
 def model_provider(settings: Settings) -> Provider:
@@ -248,6 +258,7 @@ def _model_settings(settings: Settings) -> ProviderSettings:
             base_url=one.base_url,
             api_key=one.api_key,
             context_length=one.context_length,
+            profile=one.profile,
             timeouts=ProviderTimeouts(
                 connect_s=one.timeouts.connect_s,
                 first_token_s=one.timeouts.first_token_s,

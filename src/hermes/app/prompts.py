@@ -10,10 +10,12 @@ from pathlib import Path
 
 from msgspec import Struct
 
+from hermes.agent.offer import model_of
 from hermes.agent.prompt import SUBAGENT, SUBAGENTS, Prompt, Sources, compose, parts_of
 from hermes.app.workspaces import files_of
 from hermes.context.files import (
     NAMES,
+    ContextFiles,
     UnknownFiles,
     context_files,
     trusted_folders,
@@ -48,6 +50,7 @@ class PromptSetting(Struct, frozen=True, kw_only=True):
     instructions: str = ""
     owners: bool = True  # nobody but the owner reads along
     child: str = ""  # the role of a subagent; "": it is none
+    small: bool = False  # for a small model
 
 
 class Latest(Struct, frozen=True):
@@ -70,9 +73,10 @@ class Prompts:
         hints: Mapping[str, str],
         given: Callable[[bool], tuple[PromptPart, ...]],
         clock: Callable[[], float],
+        is_small: Callable[[str], bool] = lambda _model: False,
     ) -> None:
-        """`hints` are by platform; `given` are skills and, for the owner alone, memory. Raises
-        Misconfigured."""
+        """`hints` are by platform; `given` are skills and, for the owner alone, memory; `is_small`
+        tells by its name whether a model gets the small profile. Raises Misconfigured."""
         self.personalities = personalities(settings.agent.personalities)
         self.default = checked_default(settings.agent.personality, self.personalities)
         self._disk, self._places = workspace.files, workspace.places
@@ -83,6 +87,7 @@ class Prompts:
         self._hints = hints
         self._given = given
         self._clock = clock
+        self._is_small = is_small
         self._latest: dict[PromptSetting, Latest] = {}
 
     async def prompt(self, session: Session, owners: bool) -> Prompt:
@@ -108,6 +113,7 @@ class Prompts:
             instructions=session.facts.instructions,
             owners=owners,
             child=turn.options.role if turn is not None else "",
+            small=self._is_small(model_of(session)),
         )
         return setting, self._stand(setting)
 
@@ -132,7 +138,11 @@ class Prompts:
         """And what a policy should know of them: labels, and the files that brought them."""
         folder = Path(setting.workdir)
         trust = FolderTrust(folders=self._trusted, answers=answers_in(self._home))
-        files = context_files(self._disk, folder, home=self._user_home, trust=trust)
+        files = (
+            ContextFiles()
+            if setting.small
+            else context_files(self._disk, folder, home=self._user_home, trust=trust)
+        )
         here = place(self._clock(), setting.workdir, this_machine())
         if setting.child:  # nothing of the person's: only its task, its tools and its folder
             sources = Sources(
@@ -151,6 +161,7 @@ class Prompts:
             hints=self._hints.get(setting.platform, ""),
             conversation=here.text,
             instructions=setting.instructions,
+            small=setting.small,
         )
         labels = tuple(sorted({*files.labels, *here.labels}))
         return parts_of(sources), labels, files.sources

@@ -201,6 +201,7 @@ class ToolScope(Struct, frozen=True, kw_only=True):
     platforms: frozenset[str]
     subject: PolicySubject
     only: tuple[str, ...] = ()  # toolsets that a parent or a schedule handed on; empty: all
+    model: str = ""  # that the session was told to use; empty: that of the settings
 
 
 class Toolset(Protocol):

@@ -27,6 +27,7 @@ from hermes.providers.folding import (
     wordless,
 )
 from hermes.providers.pairs import PairJoiner, decoded, joined
+from hermes.providers.pieces import STANDARD, Quirks
 from hermes.providers.sse import ServerEvent
 
 BLOCKS_MAX: Final = 4 * CALLS_MAX
@@ -109,7 +110,9 @@ _wholes = msgspec.json.Decoder(_Whole)
 class AnthropicFold:
     """Take the events in order, then return the answer."""
 
-    def __init__(self, whom: EndpointLabel, _request: ModelRequest) -> None:
+    def __init__(
+        self, whom: EndpointLabel, _request: ModelRequest, _quirks: Quirks = STANDARD
+    ) -> None:
         self.started = False
         self.finished = False
         self._whom = whom

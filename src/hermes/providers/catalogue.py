@@ -291,7 +291,6 @@ def chosen(text: str, current: ProviderSettings) -> ProviderSettings:
     provider, colon, model = text.strip().partition(":")
     name = canonical(provider)
     if colon and name is not None and name != canonical(current.provider):
-        return replace(
-            current, provider=name, name=model, base_url="", api_key="", headers={}, body={}
-        )
+        fresh = replace(current, base_url="", api_key="", headers={}, body={}, profile="auto")
+        return replace(fresh, provider=name, name=model)
     return replace(current, name=model if colon and name is not None else text.strip())

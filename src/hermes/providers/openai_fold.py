@@ -16,10 +16,8 @@ from hermes.core.signals import Glimpse, TextDelta, ThoughtDelta
 from hermes.providers.endpoint import EndpointLabel
 from hermes.providers.failures import complained
 from hermes.providers.folding import (
-    Count,
     Finish,
     Length,
-    count,
     cut_off,
     foreign,
     raw_calls,
@@ -32,9 +30,12 @@ from hermes.providers.inline_thoughts import (
     begins_with_thought,
 )
 from hermes.providers.openai_render import KeptReasoning
+from hermes.providers.openai_usage import usage_of
 from hermes.providers.pairs import PairJoiner, decoded, joined
+from hermes.providers.pieces import STANDARD, Quirks
+from hermes.providers.small_calls import SmallCallReader, small_reader
 from hermes.providers.sse import ServerEvent
-from hermes.providers.text_calls import reader_for
+from hermes.providers.text_calls import TextCallReader, reader_for
 
 _FINISH: Final[dict[str, Finish]] = {
     "length": "length",
@@ -90,25 +91,6 @@ class _Chunk(Struct):
     error: dict[str, object] | str | None = None
 
 
-class _PromptDetails(Struct):
-    cached_tokens: Count = None
-    cache_write_tokens: Count = None
-
-
-class _OutputDetails(Struct):
-    reasoning_tokens: Count = None
-
-
-class _Usage(Struct):
-    prompt_tokens: Count = None
-    completion_tokens: Count = None
-    prompt_tokens_details: _PromptDetails | None = None
-    completion_tokens_details: _OutputDetails | None = None
-    prompt_cache_hit_tokens: Count = None
-    cached_tokens: Count = None
-    cost: float | None = None
-
-
 class _Call:
     """A call that is still growing."""
 
@@ -120,13 +102,14 @@ class _Call:
 
 
 _chunks = msgspec.json.Decoder(_Chunk)
-_usages = msgspec.json.Decoder(_Usage)
 
 
 class OpenAIFold:
     """Take the events in order, then return the answer."""
 
-    def __init__(self, whom: EndpointLabel, request: ModelRequest) -> None:
+    def __init__(
+        self, whom: EndpointLabel, request: ModelRequest, quirks: Quirks = STANDARD
+    ) -> None:
         self.started = False
         self.finished = False
         self._whom = whom
@@ -138,9 +121,9 @@ class OpenAIFold:
         self._reason: str | None = None
         self._usage = Usage()
         self._splitter = ThoughtSplitter(begun=begins_with_thought(whom.name))
-        self._reader = reader_for(request)
+        self._asked = request, quirks
+        self._reader = _reader(request, quirks)
         self._written: tuple[RawCall, ...] = ()  # calls that came as text
-        self._request = request
         self._said, self._mused = PairJoiner(), PairJoiner()
         self._length = Length()
 
@@ -200,7 +183,7 @@ class OpenAIFold:
         if chunk.error:
             raise complained(self._whom, chunk.error)
         if bytes(chunk.usage) not in (b"", b"null"):
-            self._usage = _usage(chunk.usage)
+            self._usage = usage_of(chunk.usage)
         glimpses: list[Glimpse] = []
         for choice in chunk.choices or ():
             if not choice.index:
@@ -276,7 +259,7 @@ class OpenAIFold:
                 self._thought.append(piece.text)
             elif piece is WITHDRAWN:
                 self._text = []
-                self._reader = reader_for(self._request)
+                self._reader = _reader(*self._asked)
             shown.append(piece)
         return shown
 
@@ -351,6 +334,10 @@ class OpenAIFold:
         return (Thought(text=text, opaque=opaque),) if text or opaque else ()
 
 
+def _reader(request: ModelRequest, quirks: Quirks) -> TextCallReader | SmallCallReader | None:
+    return small_reader(request) if quirks.calls == "text" else reader_for(request)
+
+
 def _encoded(value: dict[str, object] | None) -> Raw:
     return Raw(joined(msgspec.json.encode(value).decode()).encode())
 
@@ -372,22 +359,3 @@ def _complete(arguments: str) -> bool:
 def _readable(details: Sequence[dict[str, object]]) -> str:
     found = [detail.get("text") or detail.get("summary") for detail in details]
     return "".join(text for text in found if isinstance(text, str))
-
-
-def _usage(raw: Raw) -> Usage:
-    """Return the token counts. Malformed counts are dropped, because the answer itself is fine."""
-    try:
-        usage = _usages.decode(raw)
-    except (ValueError, RecursionError):
-        return Usage()
-    prompt = usage.prompt_tokens_details or _PromptDetails()
-    output = usage.completion_tokens_details or _OutputDetails()
-    cached = prompt.cached_tokens or usage.prompt_cache_hit_tokens or usage.cached_tokens
-    return Usage(
-        input=count(usage.prompt_tokens),
-        output=count(usage.completion_tokens),
-        cached=count(cached),
-        cache_written=count(prompt.cache_write_tokens),
-        reasoning=count(output.reasoning_tokens),
-        cost=usage.cost if usage.cost is not None and usage.cost >= 0 else None,
-    )

@@ -10,6 +10,7 @@ from msgspec import Raw, Struct
 from hermes.core.messages import Line, Thought
 from hermes.core.ports import ModelRequest, ToolSpec
 from hermes.core.transcript import spoken
+from hermes.providers import small_render
 from hermes.providers.pieces import (
     NO_OUTPUT,
     Gallery,
@@ -39,6 +40,8 @@ class KeptReasoning(Struct, frozen=True, omit_defaults=True):
 def render(request: ModelRequest, *, model: str, writer: str, quirks: Quirks) -> bytes:
     """Return the body. `writer` is our provider:model; reasoning of another one is not passed
     on."""
+    if quirks.calls == "text" and request.tools:
+        return _plain(request, model, quirks)
     page = _Page(Gallery(request.lines, request.blobs), writer, quirks)
     messages = [page.system(request.system)] if request.system else []
     calling = _turns_with_calls(request.lines)
@@ -55,6 +58,24 @@ def render(request: ModelRequest, *, model: str, writer: str, quirks: Quirks) ->
         body["stream_options"] = {"include_usage": True}
     if request.tools:
         body["tools"] = _tools(request.tools)
+    output_max = request.output_tokens_max or quirks.output_tokens_default
+    if output_max is not None:
+        body[quirks.output_key] = output_max
+    return msgspec.json.encode({**body, **quirks.body})
+
+
+def _plain(request: ModelRequest, model: str, quirks: Quirks) -> bytes:
+    """Return the body for a small model: tools and calls are text."""
+    system = f"{request.system}\n{small_render.described(request.tools)}"
+    body: Json = {
+        "model": model,
+        "messages": [{"role": "system", "content": system}, *small_render.messages(request.lines)],
+        "stream": True,
+    }
+    if quirks.usage_option:
+        body["stream_options"] = {"include_usage": True}
+    if quirks.grammar:
+        body["response_format"] = small_render.grammar(request.tools)
     output_max = request.output_tokens_max or quirks.output_tokens_default
     if output_max is not None:
         body[quirks.output_key] = output_max

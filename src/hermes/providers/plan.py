@@ -14,6 +14,7 @@ from hermes.lazy import LazyModule
 from hermes.providers.catalogue import ENTRIES, CatalogueEntry, canonical, closest
 from hermes.providers.endpoint import Endpoint, EndpointLabel
 from hermes.providers.pieces import Quirks
+from hermes.providers.profile import is_small
 from hermes.providers.settings import ProviderSettings
 from hermes.wire.origin import BadURL, origin
 from hermes.wire.route import is_loopback
@@ -65,6 +66,8 @@ def _plan(settings: ProviderSettings, env: Mapping[str, str], at: str) -> Reques
     if not settings.name.strip():
         raise Misconfigured(f"{at}.name", "no model is chosen", "Run: hermes model")
     quirks = entry.quirks_of(settings.name)
+    if is_small(settings):
+        quirks = replace(quirks, calls="text")
     return RequestPlan(
         at=at,
         settings=settings,

@@ -1,15 +1,20 @@
 """A model behind a server: a protocol's two pure halves, joined by the wire."""
 
+import re
 from collections.abc import Callable
-from typing import Protocol
+from typing import Final, Protocol
 
 from msgspec import Struct
+from msgspec.structs import replace
 
+from hermes.core.errors import ProviderRefused
 from hermes.core.ports import Answer, ModelRequest
 from hermes.core.signals import Watch
 from hermes.providers.endpoint import EndpointLabel
 from hermes.providers.pieces import Quirks
 from hermes.providers.wire import Fold, Wire
+
+_GRAMMAR: Final = re.compile(r"(?i)response_format|json_schema|grammar|schema|structured")
 
 
 class Render(Protocol):
@@ -29,7 +34,7 @@ class Speech(Struct, frozen=True):
 
     path: str
     render: Render
-    fold: Callable[[EndpointLabel, ModelRequest], Answering]
+    fold: Callable[[EndpointLabel, ModelRequest, Quirks], Answering]
 
 
 class Served:
@@ -46,9 +51,22 @@ class Served:
         return self._wire.endpoint.whom.name
 
     async def ask(self, request: ModelRequest, watch: Watch) -> Answer:
+        try:
+            return await self._ask(request, watch)
+        except ProviderRefused as refused:
+            if not (self._uses_grammar(request) and _GRAMMAR.search(str(refused))):
+                raise
+            self._quirks = replace(self._quirks, grammar=False)  # this server cannot do that
+        return await self._ask(request, watch)
+
+    def _uses_grammar(self, request: ModelRequest) -> bool:
+        quirks = self._quirks
+        return quirks.calls == "text" and quirks.grammar and bool(request.tools)
+
+    async def _ask(self, request: ModelRequest, watch: Watch) -> Answer:
         speech, writer = self._speech, self.name
         body = speech.render(request, model=self._model, writer=writer, quirks=self._quirks)
-        fold = speech.fold(self._wire.endpoint.whom, request)
+        fold = speech.fold(self._wire.endpoint.whom, request, self._quirks)
         await self._wire.converse(speech.path, body, fold, watch)
         return fold.answer(writer)
 

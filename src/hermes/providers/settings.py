@@ -1,8 +1,11 @@
 """Settings of a model, as values, read from `model.…`."""
 
 from collections.abc import Mapping
+from typing import Literal
 
 from msgspec import Struct
+
+ModelProfile = Literal["auto", "full", "small"]
 
 
 class ProviderTimeouts(Struct, frozen=True, kw_only=True):
@@ -33,6 +36,7 @@ class ProviderSettings(Struct, frozen=True, kw_only=True):
     base_url: str = ""
     api_key: str = ""
     context_length: int | None = None
+    profile: ModelProfile = "auto"
     timeouts: ProviderTimeouts = ProviderTimeouts()
     patience: RetryLimits = RetryLimits()
     headers: Mapping[str, str] = {}

@@ -58,6 +58,7 @@ class Fallback(Section, frozen=True, kw_only=True):
     base_url: Url = ""
     api_key: str = ""
     context_length: Count | None = None
+    profile: Literal["auto", "full", "small"] = "auto"
     timeouts: TimeoutSettings = TimeoutSettings()
     headers: Mapping[str, str] = {}
     extra_body: Mapping[str, object] = {}
