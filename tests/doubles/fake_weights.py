@@ -116,7 +116,7 @@ def _cut(body: bytes, parts: int) -> list[bytes]:
     return [body[start : start + each] for start in range(0, len(body), each)]
 
 
-def _requests(shelf: Shelf) -> type[BaseHTTPRequestHandler]:
+def _requests(shelf: Shelf) -> type[BaseHTTPRequestHandler]:  # noqa: C901
     class Requests(BaseHTTPRequestHandler):
         protocol_version = "HTTP/1.1"
 

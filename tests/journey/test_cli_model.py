@@ -174,7 +174,7 @@ def test_a_chat_without_a_model_takes_the_built_in_one_and_says_so(hermes: Progr
     done = hermes.run("chat", "-q", "hello")
     assert done.status == 0, done
     assert "built-in heard" in done.out
-    assert "the small built-in one answers. A real one: hermes model" in done.err
+    assert "no tools: it can only chat a little) answers. A real one: hermes model" in done.err
     assert not (hermes.home / "config.yaml").exists()
 
 

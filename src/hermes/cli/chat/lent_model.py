@@ -19,7 +19,7 @@ from hermes.settings import ModelSettings, Settings, survey
 
 PROVIDER, NAME, URL = (f"HERMES_MODEL__{each}" for each in ("PROVIDER", "NAME", "BASE_URL"))
 FETCHING = (
-    "No model is set up yet. Getting the built-in one first ({mb:,} MB to download, only this "
+    "No model is set up yet. Getting the built-in one first ({size} to download, only this "
     "once): {title}, licence {licence}."
 )
 ASIDE = "No model is set up: {who} answers. {instead}: hermes model"
@@ -80,10 +80,12 @@ def _builtin(context: CliContext, settings: Settings) -> ModelSettings | None:
     """Return the built-in model, with what it needs. Only a clone's launcher installs without
     asking, because it owns its environment."""
     weights = builtin.unasked(settings)
-    if size := builtin.download_mb(settings, weights):
+    if size := builtin.download_bytes(settings, weights):
         if not started_by_launcher():
             return None
-        terms = FETCHING.format(mb=size, title=weights.title, licence=weights.licence)
+        terms = FETCHING.format(
+            size=builtin.megabytes(size), title=weights.title, licence=weights.licence
+        )
         context.console.tell(terms)
         builtin.prepare(context, weights)
     who = BUILTIN.format(title=weights.title, words=weights.words)

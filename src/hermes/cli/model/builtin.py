@@ -24,7 +24,7 @@ from hermes.text.similar import likely
 
 NAME = LOCAL
 OWN_FILE = ".gguf"
-ENGINE_MB = 34
+ENGINE_BYTES = 34_000_000
 KEY = "model.provider"
 LIMITS = "It runs on this computer and needs no key. Be patient with it: it is small."
 
@@ -63,30 +63,32 @@ def is_here(settings: Settings, weights: Weights) -> bool:
     return weights.name in weights_here(settings)
 
 
-def download_mb(settings: Settings, weights: Weights) -> int:
+def download_bytes(settings: Settings, weights: Weights) -> int:
     """Return how much must be downloaded before the model can answer; 0: nothing."""
-    engine = 0 if has_installed_engine() else ENGINE_MB
-    if is_here(settings, weights):
-        return engine
-    return engine + round(bytes_missing(settings, weights) / 1e6)
+    engine = 0 if has_installed_engine() else ENGINE_BYTES
+    return engine if is_here(settings, weights) else engine + bytes_missing(settings, weights)
+
+
+def megabytes(count: int) -> str:
+    return f"{max(1, round(count / 1e6)):,} MB"
 
 
 def described(settings: Settings, weights: Weights) -> str:
     """Return one line about a model: what it is, what it costs, and what it is good for."""
-    size = download_mb(settings, weights)
-    cost = f"{size:,} MB download" if size else "is here"
+    size = download_bytes(settings, weights)
+    cost = f"{megabytes(size)} download" if size else "is here"
     return f"{weights.title} ({cost}): {weights.words}"
 
 
 def terms(settings: Settings, weights: Weights) -> str:
     """Return what a person is told before a model is fetched: its maker, licence and costs."""
     by = f" by {weights.by}" if weights.by else ""
-    size = round(bytes_missing(settings, weights) / 1e6)
-    engine = "" if has_installed_engine() else f", and {ENGINE_MB} MB for what runs it"
+    size = megabytes(bytes_missing(settings, weights))
+    engine = "" if has_installed_engine() else f", and {megabytes(ENGINE_BYTES)} for what runs it"
     memory = f", about {weights.memory_mb:,} MB of memory while it answers"
     return (
-        f"{weights.title}{by}; its licence is {weights.licence}. {size:,} MB to download{engine}; "
-        f"{weights.megabytes:,} MB on disk{memory if weights.memory_mb else ''}."
+        f"{weights.title}{by}; its licence is {weights.licence}. {size} to download{engine}; "
+        f"{megabytes(weights.bytes)} on disk{memory if weights.memory_mb else ''}."
     )
 
 

@@ -184,7 +184,7 @@ class ModelChoice:
             builtin.install_engine(self.context)
             return str(Path(name).expanduser().absolute())
         weights = builtin.named(settings, name) if name else self._pick_weights(settings)
-        if builtin.download_mb(settings, weights):
+        if builtin.download_bytes(settings, weights):
             self._tell(f"{builtin.LIMITS}\n{builtin.terms(settings, weights)}")
             asks = self.questions if not self.options.yes else None
             if asks is not None and not asks.agreed("Fetch it?", default=True):

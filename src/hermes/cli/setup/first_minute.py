@@ -104,7 +104,7 @@ def _use_found(context: CliContext, questions: Questions, found: FoundModel) -> 
 
 
 def _use_builtin(context: CliContext, settings: Settings, weights: Weights) -> bool:
-    if builtin.download_mb(settings, weights):
+    if builtin.download_bytes(settings, weights):
         context.console.tell(f"{builtin.LIMITS} {builtin.terms(settings, weights)}")
         builtin.prepare(context, weights)
     chosen, _near = offer(builtin.NAME)

@@ -58,10 +58,6 @@ class Weights(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     def file_name(self) -> str:
         return f"{self.name}.gguf"
 
-    @property
-    def megabytes(self) -> int:
-        return round(self.bytes / 1e6)
-
 
 def _split(
     stem: str, version: str, total: int, each: int, *, count: int
