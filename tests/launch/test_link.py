@@ -33,7 +33,7 @@ def first_start(clone: Checkout, **more: str) -> Iterator[Emulator]:
     env = clone.environment(TERM="xterm", NO_COLOR="1", LANG="C.UTF-8", **more)
     seen = Emulator(["./hermes"], env, clone.folder)
     try:
-        seen.until("1, 2 or 3 [1]")
+        seen.until("Your choice [1]")
         seen.type("\n")
         yield seen
         seen.until("own engine")

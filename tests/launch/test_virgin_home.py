@@ -10,8 +10,10 @@ import pytest
 
 from launch.checkouts import Checkout, make_clone, offer_builtin, packages_of
 
-INSTALLING = "No model is set up yet. Installing the small built-in one first (127 MB to download"
-ANSWERS = "No model is set up: the small built-in one answers. A real one:"
+GETTING = "No model is set up yet. Getting the built-in one first (34 MB to download"
+ANSWERS = (
+    "No model is set up: the built-in Fake 0.5B (small; for trying things out) answers. A real"
+)
 
 
 @pytest.fixture
@@ -39,8 +41,10 @@ def test_a_question_on_a_virgin_home_is_answered_on_standard_output_alone(clone:
     assert out.startswith("built-in heard ")
     assert out.count("\n") == 1
     lines = err.splitlines()
-    assert lines[0].startswith(INSTALLING)
+    assert lines[0].startswith(GETTING)
+    assert "licence Fake-1.0" in lines[0]
     assert any("adding local to the Python environment" in line for line in lines)
+    assert any("Fetching Fake 0.5B from the package index" in line for line in lines)
     assert lines[-1].startswith(ANSWERS)
     again = piped(clone, "hello\n")
     assert (again.returncode, again.stdout.startswith("built-in heard ")) == (0, True), again
