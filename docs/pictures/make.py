@@ -24,6 +24,7 @@ ROOT = Path(__file__).parents[2]
 sys.path[:0] = [str(ROOT / "tests"), str(ROOT / "src")]
 HERE = Path(__file__).parent
 
+from doubles.shop import Shop  # noqa: E402
 from terminal.emulator import Emulator  # noqa: E402
 
 COLUMNS, ROWS = 84, 44
@@ -159,6 +160,7 @@ for n in range(1, 43):
 
 def main() -> int:
     with stage() as folder:
+        draw_first_question(folder)
         for name, skin, palette in (("window", "dark", DARK), ("window-light", "light", LIGHT)):
             draw(folder, name, skin, palette, tour)
         draw(folder, "approval", "dark", DARK, approval)
@@ -213,6 +215,28 @@ def draw(
         (HERE / f"{name}.svg").write_text(svg(seen.cells, palette), encoding="utf-8")
     finally:
         seen.close()
+
+
+def draw_first_question(folder: Path) -> None:
+    """The first question on a computer with a key in the environment, and Ollama."""
+    models = [{"id": "qwen3:8b"}, {"id": "llama3.2:3b"}]
+    environ = {
+        "PATH": os.environ["PATH"],
+        "HOME": str(folder),
+        "PYTHONPATH": str(ROOT / "src"),
+        "TERM": "xterm-256color",
+        "OPENROUTER_API_KEY": "not shown",
+    }
+    with Shop(key="", models=models).open() as ollama:
+        environ["OLLAMA_HOST"] = f"127.0.0.1:{ollama.port}"
+        command = [sys.executable, "-P", "-m", "hermes"]
+        seen = Emulator(command, environ, folder, columns=COLUMNS, rows=ROWS)
+        try:
+            seen.until("Your choice [1]")
+            rows = [row for row in seen.cells if any(cell.data.strip() for cell in row)]
+            (HERE / "first.svg").write_text(svg(rows, DARK), encoding="utf-8")
+        finally:
+            seen.close()
 
 
 def tour(seen: Emulator) -> None:
