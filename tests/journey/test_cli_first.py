@@ -154,7 +154,7 @@ def test_a_key_in_the_environment_is_offered_by_its_name_alone(hermes: Program) 
 
 def test_the_tour_can_be_taken_before_any_model_is_chosen(hermes: Program) -> None:
     hermes.packages = [missing(hermes.folder / "packages")]
-    typed = [(CHOICE, "4\n"), ("Enter goes on, q leaves: ", "q\n"), ("q\r\nYour choice", "5\n")]
+    typed = [(CHOICE, "4\n"), ("Enter continues, q leaves: ", "q\n"), ("q\r\nYour choice", "5\n")]
     done = hermes.on_terminal(typed=typed)
     assert done.status == 0, done.out
     assert "I read and write files" in " ".join(done.out.split())

@@ -1,5 +1,7 @@
-"""Weights of built-in models: which are offered, and where they are fetched from. Part of the
-composition root."""
+"""Offer weights of built-in models, and say where they are fetched from.
+
+Part of the composition root.
+"""
 
 import os
 from collections.abc import Iterable, Mapping, Sequence

