@@ -97,7 +97,9 @@ class Shelf:
 
     @contextmanager
     def open(self) -> Iterator["Shelf"]:
-        server = ThreadingHTTPServer(("127.0.0.1", 0), _requests(self))
+        server = ThreadingHTTPServer(
+            ("127.0.0.1", 0), type("Requests", (_Requests,), {"shelf": self})
+        )
         server.daemon_threads = True
         self.url = f"http://127.0.0.1:{server.server_port}"
         thread = threading.Thread(target=server.serve_forever, args=(0.02,), daemon=True)
@@ -116,67 +118,65 @@ def _cut(body: bytes, parts: int) -> list[bytes]:
     return [body[start : start + each] for start in range(0, len(body), each)]
 
 
-def _requests(shelf: Shelf) -> type[BaseHTTPRequestHandler]:  # noqa: C901
-    class Requests(BaseHTTPRequestHandler):
-        protocol_version = "HTTP/1.1"
+class _Requests(BaseHTTPRequestHandler):
+    protocol_version = "HTTP/1.1"
+    shelf: Shelf
 
-        def do_GET(self) -> None:
-            shelf.asked.append(self.path)
-            name = self.path.rpartition("/")[2]
-            if self.path in shelf.status:
-                self._head(shelf.status[self.path], 0)
-            elif self.path == "/weights.gguf":
-                self._weights()
-            elif self.path.startswith("/simple/"):
-                self._page()
-            elif name in shelf.wheels:
-                self._head(200, len(shelf.wheels[name]))
-                self._body(shelf.wheels[name])
-            else:
-                self._head(404, 0)
+    def do_GET(self) -> None:
+        shelf = self.shelf
+        shelf.asked.append(self.path)
+        name = self.path.rpartition("/")[2]
+        if self.path in shelf.status:
+            self._head(shelf.status[self.path], 0)
+        elif self.path == "/weights.gguf":
+            self._weights()
+        elif self.path.startswith("/simple/"):
+            self._page()
+        elif name in shelf.wheels:
+            self._head(200, len(shelf.wheels[name]))
+            self._body(shelf.wheels[name])
+        else:
+            self._head(404, 0)
 
-        def _weights(self) -> None:
-            body = shelf.body if shelf.sent is None else shelf.sent
-            found = re.fullmatch(r"bytes=(\d+)-", self.headers.get("range", ""))
-            start = int(found[1]) if found else 0
-            shelf.ranges.append(start)
-            more = {"content-range": f"bytes {start}-{len(body) - 1}/{len(body)}"} if start else {}
-            self._head(206 if start else 200, len(body) - start, more)
-            self._body(body[start:])
+    def _weights(self) -> None:
+        body = self.shelf.body if self.shelf.sent is None else self.shelf.sent
+        found = re.fullmatch(r"bytes=(\d+)-", self.headers.get("range", ""))
+        start = int(found[1]) if found else 0
+        self.shelf.ranges.append(start)
+        more = {"content-range": f"bytes {start}-{len(body) - 1}/{len(body)}"} if start else {}
+        self._head(206 if start else 200, len(body) - start, more)
+        self._body(body[start:])
 
-        def _page(self) -> None:
-            wanted = self.path.strip("/").rpartition("/")[2].replace("-", "_")
-            files = [name for name in shelf.wheels if name.startswith(f"{wanted}-")]
-            links = "".join(f'<a href="/files/{name}">{name}</a>' for name in files)
-            page = f"<!DOCTYPE html><html><body>{links}</body></html>".encode()
-            self._head(200 if files else 404, len(page), {"content-type": "text/html"})
-            self.wfile.write(page)
+    def _page(self) -> None:
+        wanted = self.path.strip("/").rpartition("/")[2].replace("-", "_")
+        files = [name for name in self.shelf.wheels if name.startswith(f"{wanted}-")]
+        links = "".join(f'<a href="/files/{name}">{name}</a>' for name in files)
+        page = f"<!DOCTYPE html><html><body>{links}</body></html>".encode()
+        self._head(200 if files else 404, len(page), {"content-type": "text/html"})
+        self.wfile.write(page)
 
-        def _head(self, status: int, length: int, more: dict[str, str] | None = None) -> None:
-            self.send_response(status)
-            for header, value in {"content-length": str(length), **(more or {})}.items():
-                self.send_header(header, value)
-            self.end_headers()
+    def _head(self, status: int, length: int, more: dict[str, str] | None = None) -> None:
+        self.send_response(status)
+        for header, value in {"content-length": str(length), **(more or {})}.items():
+            self.send_header(header, value)
+        self.end_headers()
 
-        def _body(self, body: bytes) -> None:
-            stop = shelf.stop_after.pop(self.path, -1)
-            cut = shelf.cut_after.pop(self.path, -1)
-            for start in range(0, len(body), PIECE):
-                if 0 <= stop <= start:
-                    self.wfile.flush()
-                    shelf.stopped.set()
-                    shelf.go_on.wait()
-                    stop = -1
+    def _body(self, body: bytes) -> None:
+        stop = self.shelf.stop_after.pop(self.path, -1)
+        cut = self.shelf.cut_after.pop(self.path, -1)
+        for start in range(0, len(body), PIECE):
+            if 0 <= stop <= start:
+                self.wfile.flush()
+                self.shelf.stopped.set()
+                self.shelf.go_on.wait()
+                stop = -1
+            try:
                 if 0 <= cut <= start:
-                    self.close_connection = True
-                    return
-                try:
-                    self.wfile.write(body[start : start + PIECE])
-                except OSError:  # the reader is gone
-                    self.close_connection = True
-                    return
+                    raise ConnectionAbortedError
+                self.wfile.write(body[start : start + PIECE])
+            except OSError:  # the reader is gone, or we are
+                self.close_connection = True
+                return
 
-        def log_message(self, format: str, *args: object) -> None:  # noqa: A002
-            """Log nothing."""
-
-    return Requests
+    def log_message(self, format: str, *args: object) -> None:  # noqa: A002
+        """Log nothing."""
