@@ -301,3 +301,80 @@ async def test_b11_a_childs_question_comes_to_the_chat_of_its_parent_with_button
             return any("it said" in text for text in api.texts(ANN))
 
         await here.until(answered, 60.0)
+
+
+async def test_b05_a_tree_is_two_deep_and_what_finds_no_room_waits_for_its_turn(
+    tmp_path: Path,
+) -> None:
+    """Orchestrators split their task; their own children may not. One at a time finds room."""
+    at_once = most = 0
+
+    async def child(asked: Asked) -> Says:
+        nonlocal at_once, most
+        if asked.said.startswith("branch") and not asked.results:
+            leaves = [{"goal": f"leaf of {asked.said[:8]} {n}"} for n in (1, 2)]
+            return Says(calls=((DELEGATE, {"tasks": leaves, "role": "orchestrator"}),))
+        if asked.said.startswith("branch"):
+            return Says("both leaves are here" if asked.results[0].count("fell") == 2 else "?")
+        assert DELEGATE not in asked.tools, "nothing below the second level"
+        at_once += 1
+        most = max(most, at_once)
+        await asyncio.sleep(0.1)
+        at_once -= 1
+        return Says("it fell")
+
+    tasks = [{"goal": f"branch {n}"} for n in (1, 2)]
+    boss = Boss({"tasks": tasks, "role": "orchestrator"}, child)
+    async with Model(rule=boss).up() as model, gateway(tmp_path, model, **UNASKED) as here:
+        here.configure(delegation={"max_parallel": 1})
+        await here.start()
+        got = await here.say("go", limit_s=60.0)
+        said = json.loads(got.text)
+        assert [entry["summary"] for entry in said["results"]] == ["both leaves are here"] * 2
+        shown = await here.hermes("turns", "show", got.turn, "--json")
+        text = await here.hermes("turns", "show", got.turn)
+        rows = await here.hermes("sessions", "list", "--json")
+        every = await here.hermes("sessions", "list", "--children", "--json")
+    assert [len(branch["children"]) for branch in shown["children"]] == [2, 2]
+    assert "└─ leaf of branch 1 1" in text
+    assert most <= 2, "one for each branch"
+    assert (len(rows), len(every)) == (1, 7)
+
+
+async def test_b14_agents_lists_shows_and_stops_what_works_for_a_chat(tmp_path: Path) -> None:
+    async def child(asked: Asked) -> Says:
+        if not asked.results:
+            return Says(calls=(("terminal", {"command": "sleep 0.1"}),))
+        await asyncio.sleep(60)
+        return Says("too late")
+
+    boss = Boss({"tasks": [{"goal": "dig a hole"}, {"goal": "fill it"}], "background": True}, child)
+    async with Model(rule=boss).up() as model, gateway(tmp_path, model, **UNASKED) as here:
+        await here.start()
+        assert (await here.say("/agents")).text == "No subagents are working for this chat."
+        await here.say("go")
+
+        async def both() -> bool:
+            return len(boss.children) == 4
+
+        await here.until(both, 60.0)
+        listed = (await here.say("/agents")).text
+        assert "dig a hole (background)" in listed
+        name = listed.splitlines()[1].split()[1]
+        tail = (await here.say(f"/agents tail {name}")).text
+        assert "dig a hole" in tail
+        await here.say("/stop")
+        assert "2 subagents" in (await here.say("/agents")).text, "a stop spares the background"
+        assert "1 subagent" in (await here.say(f"/agents stop {name}")).text
+
+        async def reported() -> bool:
+            return any("has stopped" in asked.said for asked in boss.parent)
+
+        await here.until(reported, 60.0)
+        assert "I do not know" in (await here.say("/agents stop nobody")).text
+        await here.say("/agents stop all")
+
+        async def over() -> bool:
+            return "No subagents" in (await here.say("/agents")).text
+
+        await here.until(over, 60.0)

@@ -3,6 +3,7 @@
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Literal
 
+from hermes.commands.agents import AGENTS_COMMAND
 from hermes.commands.background import BACKGROUND_COMMAND
 from hermes.commands.compress import COMPRESS_COMMAND
 from hermes.commands.conversations import CONVERSATION_COMMANDS
@@ -52,6 +53,7 @@ def chat_commands(
     groups["Work"] = (
         *turn_commands(on_stop, is_command),
         BACKGROUND_COMMAND,
+        AGENTS_COMMAND,
         *QUESTION_COMMANDS,
     )
     groups["People"] = PEOPLE_COMMANDS

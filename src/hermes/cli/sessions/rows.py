@@ -23,6 +23,7 @@ Whole = Session | RowUnreadable | Refused  # a session, or why it cannot be read
 
 class SessionsListOptions(JsonOptions):
     limit: int
+    children: bool
 
 
 def name_argument(parser: "ArgumentParser") -> None:

@@ -1,6 +1,6 @@
 """hermes turns show: show what a turn did, step by step."""
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING
 
 from msgspec.structs import asdict
@@ -18,7 +18,9 @@ from hermes.core.ids import TurnId
 from hermes.core.messages import Call, Usage
 from hermes.core.projection import TurnRow
 from hermes.core.store import Store
+from hermes.views.amounts import tokens
 from hermes.views.call_line import compact, cut
+from hermes.views.families import DELEGATE, TurnFamily, families_of
 from hermes.views.turn_story import StepRow, story, total
 
 if TYPE_CHECKING:
@@ -42,8 +44,11 @@ async def run(options: TurnsShowOptions, context: CliContext) -> int:
     async with open_required_store(context) as store:
         turn = await _turn(store, options.name)
         steps = story(await turn_events(store, turn))
+        calls = [step.call for step in steps if step.name == DELEGATE]
+        families = await families_of(store, calls)
     if options.json:
         shown = {**document(turn), "steps": [step_document(step) for step in steps]}
+        shown["children"] = [family_document(family) for family in families]
         context.console.document({**shown, "usage": asdict(total(steps))})
         return DONE
     now, say = context.clock(), context.console.say
@@ -56,7 +61,30 @@ async def run(options: TurnsShowOptions, context: CliContext) -> int:
         context.console.table(("", "STEP", "STATE", "EFFECT", "TOOK", "WHAT"), cells)
     else:
         say("No step has ended yet.")
+    if families:
+        say("\nsubagents")
+        context.console.table(("TURN", "STATE", "TOOK", "TOKENS", "TASK"), list(_tree(families)))
     return DONE
+
+
+def _tree(families: Sequence[TurnFamily], depth: int = 0) -> Iterator[tuple[str, ...]]:
+    """Yield a row for each, those that worked for it indented below it."""
+    for family in families:
+        turn, indent = family.turn, f"└{'─' * (2 * depth - 1)} " if depth else ""
+        spent = tokens(family.usage.input + family.usage.output)
+        task = cut(family.title, WHAT_CHARS)
+        yield turn.id, turn.state, time_taken(turn), spent, f"{indent}{task}"
+        yield from _tree(family.children, depth + 1)
+
+
+def family_document(family: TurnFamily) -> Mapping[str, object]:
+    return {
+        **document(family.turn),
+        "call": family.call,
+        "task": family.title,
+        "usage": asdict(family.usage),
+        "children": [family_document(child) for child in family.children],
+    }
 
 
 async def _turn(store: Store, name: str) -> TurnRow:
