@@ -215,7 +215,7 @@ class Permit(Struct, frozen=True, kw_only=True):
             arguments=call.arguments,
             capabilities=tool.capabilities,
             finding=finding,
-            said=is_said(tool.aims, call.arguments, turn.words),
+            said=is_said(tool.aims, call.arguments, turn.words) or _is_given(turn, call),
         )
 
     def _setting(self, session: Session, turn: Turn, subject: PolicySubject) -> PolicyContext:
@@ -241,6 +241,12 @@ def gone(tool: str) -> str:
         f"The tool “{tool}” is no longer there: it was removed since this conversation began. "
         "Nothing was run. Do it in another way, or tell the person what is missing."
     )
+
+
+def _is_given(turn: Turn, call: Call) -> bool:
+    """A call that came with the message was written by its author, not by a model."""
+    given = ((each.tool, each.arguments) for each in turn.options.calls)
+    return turn.steps == 1 and (call.tool, call.arguments) in given
 
 
 def is_said(aims: tuple[str, ...], arguments: str, words: str) -> bool:

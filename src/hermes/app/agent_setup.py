@@ -16,6 +16,7 @@ from hermes.agent.toolsets import CombinedToolset, FilteredToolset, ListedToolse
 from hermes.app.models import has_small_profile
 from hermes.app.platforms import Platforms, platforms_of
 from hermes.app.prompts import Prompts, PromptSetting
+from hermes.app.schedules import acts_of
 from hermes.app.subagents import Subagents
 from hermes.app.workspaces import idle_workspace
 from hermes.commands.memory import memory_command
@@ -36,6 +37,8 @@ from hermes.memory.tool import memory_tool
 from hermes.ports.memory import Memories
 from hermes.ports.workspace import Workspace
 from hermes.providers.profile import TOOLS as SMALL_TOOLS
+from hermes.schedules.scripts import pinned_script
+from hermes.schedules.tool import cronjob_tool
 from hermes.settings import Settings
 from hermes.settings.shape import ToolsSection
 from hermes.settings.toolsets import refusal
@@ -46,7 +49,9 @@ from hermes.skills.tools import skill_tools
 from hermes.tools.clarify import clarify_tool
 from hermes.tools.defaults import default_tools
 from hermes.tools.files.file_labels import FileLabels
+from hermes.tools.script import JobScripts
 from hermes.tools.web import web_extract_tool
+from hermes.views.jobs import JobActs
 
 if TYPE_CHECKING:
     from hermes.memory import mirror as memory_mirror
@@ -58,12 +63,16 @@ else:
     shell_paths = LazyModule("hermes.tools.shell.paths")
 
 
+SCRIPT_S = 3600.0  # how long a job's script may take, unless the job says otherwise
+
+
 class AgentSetup(Struct, frozen=True, kw_only=True):
     workdir: str  # where a session is that has not gone elsewhere
     tools: Toolset
     prompts: Prompts
     skills: SkillLibrary
     keep_report: Callable[[Reply], Awaitable[str]]  # the file with all that a subagent said
+    jobs: JobActs
     commands: Mapping[str, Sequence[Command]]  # by the heading under which /help lists them
 
 
@@ -89,6 +98,7 @@ def set_up_agent(
         is_small=lambda model: has_small_profile(settings, model),
     )
     hands = Subagents(settings, workspace, choose)
+    jobs = acts_of(home, settings, lambda: [row.name for row in library.rows()])
     built_in = default_tools(
         workspace,
         timeout_s=settings.terminal.timeout_s,
@@ -102,6 +112,10 @@ def set_up_agent(
             StaticToolset((memory_tool(memories),) if settings.memory.enabled else ()),
             StaticToolset((clarify_tool(settings.clarify.wait),)),
             StaticToolset(skill_tools(library, agent_writes=settings.skills.agent_writes)),
+            StaticToolset((cronjob_tool(jobs),) if settings.schedules.enabled else ()),
+            JobScripts(
+                workspace, lambda job: pinned_script(job, home / "schedules"), timeout_s=SCRIPT_S
+            ),
         )
     )
     personality = personality_command(prompts.personalities, prompts.default)
@@ -114,6 +128,7 @@ def set_up_agent(
         prompts=prompts,
         skills=library,
         keep_report=hands.keep,
+        jobs=jobs,
         commands={"Agent": (personality, memory_command(memories), skills_command(library))},
     )
 

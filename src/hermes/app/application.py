@@ -41,7 +41,7 @@ from hermes.ports.sandbox import profile_of
 from hermes.settings.live import LiveSettings
 
 if TYPE_CHECKING:
-    from hermes.app import agent_setup, costs, workspaces
+    from hermes.app import agent_setup, costs, schedules, workspaces
     from hermes.app import models as app_models
     from hermes.channels.local import client as local_client
     from hermes.channels.local import server as local_server
@@ -54,6 +54,7 @@ if TYPE_CHECKING:
     from hermes.ports.memory import Memories
     from hermes.ports.terminal import Terminal
     from hermes.ports.workspace import Workspace
+    from hermes.schedules import channel as kept_answers
     from hermes.secrets import live as live_secrets
     from hermes.secrets import process as secrets_process
     from hermes.settings import Settings
@@ -63,6 +64,7 @@ if TYPE_CHECKING:
 else:
     agent_setup = LazyModule("hermes.app.agent_setup")
     costs = LazyModule("hermes.app.costs")
+    schedules = LazyModule("hermes.app.schedules")
     workspaces = LazyModule("hermes.app.workspaces")
     app_models = LazyModule("hermes.app.models")
     local_client = LazyModule("hermes.channels.local.client")
@@ -73,6 +75,7 @@ else:
     honcho_service = LazyModule("hermes.memory.honcho")
     memory_mirror = LazyModule("hermes.memory.mirror")
     reviewer = LazyModule("hermes.memory.reviewer")
+    kept_answers = LazyModule("hermes.schedules.channel")
     live_secrets = LazyModule("hermes.secrets.live")
     secrets_process = LazyModule("hermes.secrets.process")
     settings_record = LazyModule("hermes.settings.record")
@@ -216,7 +219,11 @@ async def _parts(
                 try_model=models.try_model,
                 tools=LazyToolset(lambda: equipped().tools),
                 skills=lambda: equipped().skills,
-                channels=(*platforms.channels, reviewer.SilentChannel()),
+                channels=(
+                    *platforms.channels,
+                    reviewer.SilentChannel(),
+                    kept_answers.KeptAnswers(home / "schedules"),
+                ),
                 screens=platforms.screens,
                 role=platforms.role,
                 sink=sink,
@@ -242,6 +249,7 @@ async def _parts(
                 resume=_resume(settings),
                 busy=settings.gateway.busy,
                 on_stop=settings.sessions.on_stop,
+                jobs_max=settings.schedules.max_parallel,
             )
         finally:
             for close in (*platforms.closing, models.aclose):
@@ -310,6 +318,8 @@ def _services(home: Path, settings: "Settings") -> Sequence[Service]:
         return agent_setup.memories_of(home, settings)
 
     services: list[Service] = []
+    if settings.schedules.enabled:
+        services.append(schedules.scheduler_of(home, settings))
     if any((home / "hooks").glob("*/HOOK.yaml")):
         services.append(hooks_of(home, settings))
     memory = settings.memory

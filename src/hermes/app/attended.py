@@ -47,7 +47,7 @@ async def attended(here: Serving) -> AsyncIterator[ChannelHost]:
     next one."""
     engine = here.engine
     host = AttendedHost(
-        engine=engine, admission=here.admission, commands=here.commands, ids=here.new_id
+        engine=engine, admission=here.admission, commands=here.commands, new_id=here.new_id
     )
     async with engine.joined(), beside(keep_running("look", host.look)):
         engine.process.state = "ready"

@@ -123,6 +123,7 @@ class Parts(Struct, frozen=True, kw_only=True):
     resume: ResumeRules = DEFAULT_RESUME
     busy: BusyMode = "queue"
     on_stop: Literal["keep", "reset"] = "keep"
+    jobs_max: int = 8  # that run beside one another
     disk: Callable[[], str] = lambda: ""  # why the home cannot be written to
     beat_s: float = LEASE_S / 3
     clock: Callable[[], float] = time.time
@@ -178,6 +179,7 @@ def build(parts: Parts) -> Gateway:
     trust_cache = TrustCache(trust=parts.store.trust, configured=parts.role)
     permit = _permit(parts, trust_cache)
     process.ledger, process.disk = spending.ledger, parts.disk
+    process.jobs_max = parts.jobs_max
     process.register = permit.register
     intake = Intake(
         journal=parts.store.journal,

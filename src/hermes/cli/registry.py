@@ -99,6 +99,23 @@ FAMILIES: Mapping[str, Family] = {
             "show": "Show what a turn did, step by step",
         },
     ),
+    "cron": _family(
+        "Schedules",
+        "cron",
+        "list",
+        {
+            "list": "List jobs and when each runs next",
+            "show": "Print everything about a job",
+            "create": "Make a job, and read it back",
+            "edit": "Change a job; what is not named stays as it is",
+            "pause": "Pause a job",
+            "resume": "Resume a paused job, from its next time on",
+            "run": "Let a job run now",
+            "remove": "Remove a job; its history stays",
+            "history": "Show what each run did, and what was skipped and why",
+            "next": "Show when jobs run next",
+        },
+    ),
     "config": _family(
         "Settings",
         "config",

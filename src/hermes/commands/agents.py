@@ -79,7 +79,7 @@ def _line(depth: int, session: Session, turn: Turn, now: float) -> str:
 def _doing(session: Session, turn: Turn) -> str:
     if session.children:
         return f"waits for {counted(len(session.children), 'subagent')}"
-    calls = [track.call for track in turn.tracks if track.stage.value != "ended"]
+    calls = [track.call for track in turn.call_states if track.stage.value != "ended"]
     return compact(calls[0], TAIL_CHARS // 4) if calls else "thinks"
 
 

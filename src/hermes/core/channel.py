@@ -212,6 +212,9 @@ class ServiceHost(Protocol):
 
     def clock(self) -> float: ...
 
+    async def hold(self, name: str) -> bool:
+        """Take, or keep, what only one living node may have. See `Nodes.hold`."""
+
     def audience(self, platform: str, /) -> Audience:
         """Who speaks on this platform."""
 

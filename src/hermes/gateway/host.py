@@ -52,7 +52,7 @@ class GatewayHost(Struct, kw_only=True):
     engine: Gateway
     admission: Admission
     commands: Sequence[Command]
-    ids: Callable[[], str]
+    new_id: Callable[[], str]
     platform: str = ""
     ack_s: float = 0.0  # of the platform's manifest
     noted: Callable[[], None] = lambda: None
@@ -111,6 +111,9 @@ class GatewayHost(Struct, kw_only=True):
     async def describe(self, media: Media) -> Considered | None:
         return await self.engine.worker.agent.describe(media)
 
+    async def hold(self, name: str) -> bool:
+        return await self.store.nodes.hold(self.engine.node, name)
+
     def connected(self) -> None:
         self.noted()
 
@@ -119,9 +122,6 @@ class GatewayHost(Struct, kw_only=True):
 
     def audience(self, platform: str, /) -> Audience:
         return self.engine.audience(platform)
-
-    def new_id(self) -> str:
-        return self.ids()
 
     def clock(self) -> float:
         return self.engine.clock()

@@ -233,5 +233,5 @@ class Serving(Struct, kw_only=True):
 
     def host(self) -> GatewayHost:
         return GatewayHost(
-            engine=self.engine, admission=self.admission, commands=self.commands, ids=self.new_id
+            engine=self.engine, admission=self.admission, commands=self.commands, new_id=self.new_id
         )

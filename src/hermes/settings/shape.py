@@ -16,6 +16,9 @@ Count = Annotated[int, Meta(ge=1, le=10**12, description="a whole number, 1 or m
 Number = Annotated[int, Meta(ge=0, le=10**12, description="a whole number, 0 or more")]
 Money = Annotated[float, Meta(gt=0, le=10**9, description="an amount in US dollars, above 0")]
 Share = Annotated[float, Meta(gt=0, lt=1, description="a share between 0 and 1")]
+Duration = Annotated[
+    int | str, Meta(description="a length of time: 90s, 30m, 24h, 7d or a number of seconds")
+]
 Url = Annotated[str, Meta(pattern="^(https?://.+)?$", description="a URL: http://… or https://…")]
 ServerUrl = Annotated[
     str, Meta(pattern="^https?://.+$", description="a URL: http://127.0.0.1:11434/v1")
@@ -230,6 +233,31 @@ class DelegationSection(Section, frozen=True, kw_only=True):
     toolsets: tuple[str, ...] = ("terminal", "file", "web")
 
 
+class SchedulesSection(Section, frozen=True, kw_only=True):
+    """Jobs that run by the clock."""
+
+    enabled: bool = True
+    max_parallel: Count = 8
+    missed: Literal["once", "all", "skip"] = "once"
+    late_max: Duration = "24h"
+    keep_runs: Count = 200
+    pause_after_failures: Number = 5  # 0: never
+    min_interval_s: Wait = 60.0
+
+
+class HeartbeatSection(Section, frozen=True, kw_only=True):
+    """A job of Hermes' own: it reads HEARTBEAT.md now and then. 0: never."""
+
+    every: Duration = 0
+    hours: Annotated[
+        str,
+        Meta(
+            pattern=r"^([01]\d|2[0-3]):[0-5]\d-([01]\d|2[0-4]):[0-5]\d$",
+            description="hours of the day: 08:00-22:00",
+        ),
+    ] = "08:00-22:00"
+
+
 class Price(Section, frozen=True, kw_only=True):
     """US dollars per million tokens."""
 
@@ -256,6 +284,9 @@ class Settings(Section, frozen=True, kw_only=True):
     memory: MemorySection = MemorySection()
     skills: SkillsSection = SkillsSection()
     tools: ToolsSection = ToolsSection()
+    timezone: str = ""  # of schedules; "": the machine's
+    schedules: SchedulesSection = SchedulesSection()
+    heartbeat: HeartbeatSection = HeartbeatSection()
     budgets: BudgetsSection = BudgetsSection()
     delegation: DelegationSection = DelegationSection()
     prices: Mapping[str, Price] = {}

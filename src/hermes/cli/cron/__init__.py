@@ -1,0 +1,1 @@
+"""hermes cron: jobs that run by the clock."""

@@ -1,0 +1,53 @@
+"""hermes cron history: what each run did, and what was skipped and why."""
+
+from typing import TYPE_CHECKING
+
+from hermes.cli.command import CliCommand
+from hermes.cli.context import CliContext
+from hermes.cli.cron.one_job import OneJobOptions, job_argument
+from hermes.cli.cron.opening import open_jobs
+from hermes.cli.cron.printing import clock_of, run_document
+from hermes.cli.errors import DONE
+from hermes.cli.options import limit_option
+from hermes.cli.output.times import took
+from hermes.views.jobs import RunView
+
+if TYPE_CHECKING:
+    from argparse import ArgumentParser
+
+NOTHING = "It has not run yet."
+HEADINGS = ("DUE", "STATE", "TOOK", "TURN", "WHY OR WHERE")
+
+
+class CronHistoryOptions(OneJobOptions):
+    limit: int
+
+
+def _arguments(parser: "ArgumentParser") -> None:
+    job_argument(parser)
+    limit_option(parser, "runs")
+
+
+async def run(options: CronHistoryOptions, context: CliContext) -> int:
+    async with open_jobs(context) as (acts, host):
+        runs = await acts.history(host, options.job, limit=options.limit)
+        zone = (await acts.show(host, options.job)).zone
+    if options.json:
+        context.console.document([run_document(each) for each in runs])
+    elif not runs:
+        context.console.say(NOTHING)
+    else:
+        context.console.table(HEADINGS, [_row(each, zone) for each in runs])
+        context.console.advise("hermes turns show TURN prints every step of a run")
+    return DONE
+
+
+def _row(run: RunView, zone: str) -> tuple[str, ...]:
+    due = clock_of(run.due, zone) if run.due is not None else "by hand"
+    time = took(run.ended - run.began) if run.ended is not None and run.began is not None else ""
+    times = f"{run.count} times: " if run.count > 1 else ""
+    where = ", ".join(f"{each.to} ({each.state})" for each in run.targets)
+    return (due, run.state, time, run.turn, f"{times}{run.why}" if run.why else where)
+
+
+COMMAND = CliCommand(options=CronHistoryOptions, run=run, arguments=_arguments)
