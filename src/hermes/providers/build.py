@@ -104,7 +104,7 @@ def _link(plan: RequestPlan) -> ChainLink:
     settings = plan.settings
     if plan.weights is not None:
         model = here.local_model(plan.weights, settings.name, plan.at)
-        return local.Local(model, timeouts=settings.timeouts)
+        return local.Local(model, timeouts=settings.timeouts, quirks=plan.quirks)
     if plan.endpoint is None:
         return _scripted(settings, plan.at)
     return Served(_speech(plan.entry.protocol), Wire(plan.endpoint), settings.name, plan.quirks)

@@ -19,7 +19,7 @@ from pathlib import Path
 from typing import Final
 
 from msgspec import Struct
-from msgspec.structs import replace
+from msgspec.structs import replace as changed
 
 from hermes.core.errors import ProviderSilent, ProviderTransient
 from hermes.core.messages import Line
@@ -46,8 +46,8 @@ _PASSED_ON: Final = ("HOME", "LANG", "LD_LIBRARY_PATH", "PATH", "PYTHONPATH", "T
 ANSWER_TOKENS_MAX, TALK_TOKENS_MAX = 2_048, 512
 # Always the same answer to the same words: a person who tries it twice learns more from that. A
 # penalty for repeated words keeps the smallest from going round in circles, and breaks JSON.
-_QUIRKS: Final = Quirks(body={"temperature": 0.0})
-_TALK_QUIRKS: Final = Quirks(body={"temperature": 0.0, "repeat_penalty": 1.1})
+BODY: Final = {"temperature": 0.0}
+TALK_BODY: Final = {**BODY, "repeat_penalty": 1.1}
 
 
 def threads() -> int:
@@ -70,7 +70,7 @@ def slim(request: ModelRequest) -> ModelRequest:
             break
     while kept and kept[-1].role != "user":
         kept.pop()
-    return replace(request, system=system, lines=tuple(reversed(kept)), tools=(), blobs={})
+    return changed(request, system=system, lines=tuple(reversed(kept)), tools=(), blobs={})
 
 
 class LocalServerProcess(Struct, frozen=True):
@@ -91,6 +91,7 @@ class Local:
         model: LocalModel,
         *,
         timeouts: ProviderTimeouts,
+        quirks: Quirks = Quirks(),
         command: Sequence[str] = (sys.executable, "-P", str(_SERVER)),
         environ: Mapping[str, str] = os.environ,
         new_key: Callable[[], str] = lambda: secrets.token_urlsafe(24),
@@ -98,6 +99,8 @@ class Local:
     ) -> None:
         self._model = model
         self._timeouts = timeouts
+        usual = BODY if model.tools else TALK_BODY
+        self._quirks = changed(quirks, body={**usual, **quirks.body})
         self._command = tuple(command)
         self._environ = {name: environ[name] for name in _PASSED_ON if name in environ}
         self._new_key = new_key
@@ -193,7 +196,13 @@ class Local:
         except asyncio.CancelledError:
             _end(process)  # the thread that waits for its answer is freed by that
             raise
-        return LocalServerProcess(process, _server(f"{url}/v1", key, model, self._timeouts))
+        return LocalServerProcess(process, self._served(f"{url}/v1", key))
+
+    def _served(self, url: str, key: str) -> Served:
+        whom = EndpointLabel(name=self.name, url=url, key_hint="Start again", secret=key)
+        headers = {"content-type": "application/json", "authorization": f"Bearer {key}"}
+        endpoint = Endpoint(whom=whom, base_url=url, headers=headers, timeouts=self._timeouts)
+        return Served(OPENAI_CHAT, Wire(endpoint), self._model.name, self._quirks)
 
 
 def _wait(process: "subprocess.Popen[bytes]") -> None:
@@ -227,11 +236,3 @@ def _why(process: "subprocess.Popen[bytes]", line: bytes) -> str:
     ended = f"status {status}" if status >= 0 else f"signal {signal.Signals(-status).name}"
     said = line.decode("utf-8", "replace").strip()[:SAID_CHARS_MAX] or ended
     return f"The built-in model did not start ({said}). Choose another one: hermes model."
-
-
-def _server(url: str, key: str, model: LocalModel, timeouts: ProviderTimeouts) -> Served:
-    whom = EndpointLabel(name=f"local:{model.name}", url=url, key_hint="Start again", secret=key)
-    headers = {"content-type": "application/json", "authorization": f"Bearer {key}"}
-    endpoint = Endpoint(whom=whom, base_url=url, headers=headers, timeouts=timeouts)
-    quirks = _QUIRKS if model.tools else _TALK_QUIRKS
-    return Served(OPENAI_CHAT, Wire(endpoint), model.name, quirks)

@@ -62,7 +62,8 @@ def _plan(settings: ProviderSettings, env: Mapping[str, str], at: str) -> Reques
         return RequestPlan(at=at, settings=settings, entry=entry)
     if entry.protocol == "local":
         folder = here.weights_folder(settings.weights, env)
-        return RequestPlan(at=at, settings=settings, entry=entry, weights=folder)
+        quirks = Quirks(body=settings.body)
+        return RequestPlan(at=at, settings=settings, entry=entry, quirks=quirks, weights=folder)
     if not settings.name.strip():
         raise Misconfigured(f"{at}.name", "no model is chosen", "Run: hermes model")
     quirks = entry.quirks_of(settings.name)
