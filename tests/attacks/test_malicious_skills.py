@@ -24,10 +24,10 @@ from tests.process.gateway import GatewayProcess, gateway
 
 SAMPLES: list[Body] = json.loads(Path(__file__).with_name("skills.json").read_text("utf-8"))
 # What a gateway writes to while it works; all else of a home is not for a skill to change.
-OWN_WORK = ("calls", "logs", "nodes", "workspace", "network", "media", ".proposals")
+OWN_WORK = ("calls", "logs", "nodes", "workspace", "network", "media", ".proposals", "scratch")
 OWN_FILES = re.compile(
     r"hermes\.db.*|gateway\.(lock|sock|out)|audit\..*|\.uses\.jsonl|\.guard|\.lock"
-    r"|\.?file_labels\.jsonl(\.lock)?"
+    r"|\.?file_labels\.jsonl(\.lock)?|context-windows\..*"
 )
 ELSEWHERE = ("/etc/cron.d/hermes-canary", f"{sys.prefix}/hermes_canary.pth")
 

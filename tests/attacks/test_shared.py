@@ -135,5 +135,5 @@ async def test_pair_05_who_was_let_in_reads_nothing_that_other_programs_keep_in_
             await here.start()
             await let_in(here, api, BOB)
             api.say("what do other programs know?", chat=BOB, user=BOB)
-            await shows(here, api, BOB, "which a paired person may not do")
+            await shows(here, api, BOB, "My owner has to allow that")
             assert not any(DIARY in text for text in api.texts(BOB))

@@ -13,6 +13,7 @@ import pytest
 
 from hermes.core.errors import ToolFailed
 from hermes.ports.sandbox import BoxRequest, Sandbox
+from hermes.terminals.environment import UNATTENDED
 from tests.attacks.victim import CANARY, Victim, boxed, demand_working, ran, sandbox_of
 
 needs_python = pytest.mark.skipif(
@@ -175,7 +176,12 @@ def test_sec_03_the_environment_is_an_allow_list(sandbox: Sandbox, victim: Victi
     assert CANARY not in said
     assert {"PATH", "HOME", "TERM"} <= names
     assert str(Path.home()) not in said
-    assert not {name for name in names if name.startswith(("LD_", "GIT_", "PYTHON", "BASH_"))}
+    ours = names - set(UNATTENDED)
+    assert not {name for name in ours if name.startswith(("LD_", "GIT_", "PYTHON", "BASH_"))}
+    assert {name for name in UNATTENDED if name.startswith("GIT_")} == {
+        "GIT_EDITOR",
+        "GIT_TERMINAL_PROMPT",
+    }
 
 
 def test_sbx_08_a_trap_in_the_workspace_is_inert(

@@ -13,6 +13,7 @@ from itertools import pairwise
 from typing import Any
 
 Body = dict[str, Any]
+LISTED: Body = {"data": [{"id": "double"}]}
 
 
 @dataclass
@@ -157,6 +158,7 @@ class Model:
     rule: Rule = plain
     asked: list[Asked] = field(default_factory=list)
     port: int = 0
+    told: dict[str, Body] = field(default_factory=lambda: {"/v1/models": LISTED})
     _gates: dict[str, asyncio.Event] = field(default_factory=dict)
     _reached: dict[str, asyncio.Event] = field(default_factory=dict)
 
@@ -218,7 +220,8 @@ class Model:
             length = int(head.get("content-length", "0"))
             body = json.loads(await reader.readexactly(length)) if length else {}
             if "messages" not in body:
-                await _plainly(writer, 200, {"data": [{"id": "double"}]})
+                told = self.told.get(head[":path"])
+                await _plainly(writer, 404 if told is None else 200, told or {})
                 continue
             asked = Asked(body, head)
             self.asked.append(asked)
@@ -235,9 +238,10 @@ class Model:
 
 async def _head(reader: asyncio.StreamReader) -> dict[str, str]:
     raw = await reader.readuntil(b"\r\n\r\n")
-    lines = raw.decode("latin-1").split("\r\n")[1:]
+    first, *lines = raw.decode("latin-1").split("\r\n")
     pairs = (line.partition(":") for line in lines if line)
-    return {name.strip().lower(): value.strip() for name, _, value in pairs} | {"": ""}
+    found = {name.strip().lower(): value.strip() for name, _, value in pairs}
+    return found | {"": "", ":path": first.split(" ")[1]}
 
 
 def _calls(says: Says) -> list[Body]:

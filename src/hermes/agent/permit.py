@@ -209,7 +209,7 @@ class Permit(Struct, frozen=True, kw_only=True):
         tool = self.tools.find(call.tool)
         if tool is None:
             return Action(tool=call.tool, arguments=call.arguments)
-        finding: Finding = looked_at(lambda: tool.judge(call.arguments, session.facts.by_name()))
+        finding: Finding = looked_at(lambda: tool.judge(call.arguments, session.remembered))
         return Action(
             tool=call.tool,
             arguments=call.arguments,

@@ -59,7 +59,7 @@ class Asker(Struct, frozen=True, kw_only=True):
         somebody else wanted it, or when others would read on the card what is private."""
         call, at = step.call, self.clock()
         tool = self.tools.find(call.tool)
-        seen = await self._presented(call, session.facts.by_name())
+        seen = await self._presented(call, session.remembered)
         id_, expires_at = self.new_id(), at + self.answer_s
         offers = self.permit.offers(session, turn, call, id_)
         always, for_session = offers if call.tool != LOOP else (None, None)

@@ -199,7 +199,9 @@ async def _parts(
     asks_model: bool = True,
 ) -> AsyncIterator[Parts]:
     secrets_process.no_dumps()
-    models, hosts = app_models.Models(settings, required=asks_model), settings.terminal.allow_hosts
+    windows = app_models.LearnedWindows(home)
+    models = app_models.Models(settings, windows, required=asks_model)
+    hosts = settings.terminal.allow_hosts
     sink = live_secrets.sink_of(home, settings)
     live = LiveSettings(home, settings, environ=os.environ)
     workspace = Lazy(lambda: _workspace(home, settings, platforms.inside, workdir, sink))

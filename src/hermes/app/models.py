@@ -8,7 +8,8 @@ from typing import TYPE_CHECKING
 from msgspec import Struct
 from msgspec.structs import replace
 
-from hermes.core.errors import ProviderDenied, ProviderSilent
+from hermes.app.windows import LearnedWindows as LearnedWindows
+from hermes.core.errors import ContextOverflow, ProviderDenied, ProviderSilent
 from hermes.core.messages import Line
 from hermes.core.ports import Answer, ModelRequest, Provider
 from hermes.core.signals import Glimpse, Watch
@@ -33,6 +34,7 @@ else:
 BUILTIN = "local"  # the provider of the built-in models
 TRY_S = 30.0  # for a model that was chosen in a chat to answer
 TRY_QUESTION = "Answer with the word OK."
+UNLEARNED = LearnedWindows()
 WINDOW_ASSUMED = 128_000  # where nobody said; a model that can read less says so when it is asked
 
 
@@ -40,8 +42,12 @@ class Unmade:
     """A provider that is made when it is first asked: what speaks its protocol is loaded then. One
     of this machine is made at once, so that it is told at once when it is not there."""
 
-    def __init__(self, plans: Sequence[RequestPlan], patience: RetryLimits) -> None:
+    def __init__(
+        self, plans: Sequence[RequestPlan], patience: RetryLimits, windows: LearnedWindows
+    ) -> None:
         self._first = plans[0]
+        self._windows = windows
+        self._asking: asyncio.Task[None] | None = None  # what the server reads at most
         self._made = Lazy(lambda: _chain(plans, patience))
         if any(plan.endpoint is None for plan in plans):
             self._made()
@@ -52,9 +58,19 @@ class Unmade:
         return where.whom.name if where is not None else self._made().name
 
     async def ask(self, request: ModelRequest, watch: Watch) -> Answer:
-        return await self._made().ask(request, watch)
+        if self._asking is None:
+            self._asking = asyncio.create_task(self._windows.ask(self._first))
+        try:
+            return await self._made().ask(request, watch)
+        except ContextOverflow as overflow:
+            if overflow.window and str(overflow).startswith(self.name):  # not a fallback's
+                self._windows.learn(self.name, overflow.window)
+            raise
 
     async def aclose(self) -> None:
+        if self._asking is not None:
+            self._asking.cancel()
+            await asyncio.gather(self._asking, return_exceptions=True)
         if self._made.is_made:
             await self._made().aclose()
 
@@ -74,11 +90,18 @@ class NoModel:
 class Models:
     """The model of the settings, and those that sessions were told to use instead."""
 
-    def __init__(self, settings: Settings, *, required: bool = True) -> None:
+    def __init__(
+        self,
+        settings: Settings,
+        windows: LearnedWindows | None = None,
+        *,
+        required: bool = True,
+    ) -> None:
         self._settings = settings
+        self._windows = windows or LearnedWindows()
         self._others: dict[str, Provider] = {}
         chosen_one = required or settings.model.provider
-        self.first: Provider = model_provider(settings) if chosen_one else NoModel()
+        self.first: Provider = _of_settings(settings, self._windows) if chosen_one else NoModel()
 
     def name(self, said: str) -> str:
         """What /model was told, as a name that `provider` takes. Raises Misconfigured."""
@@ -90,7 +113,7 @@ class Models:
     def provider(self, name: str) -> Provider:
         if name not in self._others:
             model = chosen(name, _model_settings(self._settings))
-            self._others[name] = _provider(model, self._settings.secrets)
+            self._others[name] = _provider(model, self._settings.secrets, self._windows)
         return self._others[name]
 
     async def try_model(self, name: str) -> None:
@@ -108,10 +131,10 @@ class Models:
         return self.provider(name) if name else self.first
 
     def window(self, name: str) -> int:
-        return window_of(self._settings, name)
+        return window_of(self._settings, name, self._windows)
 
     def context_window(self, name: str) -> int:
-        return context_window(self._settings, name)
+        return context_window(self._settings, name, self._windows)
 
     def is_small(self, name: str) -> bool:
         return has_small_profile(self._settings, name)
@@ -121,18 +144,19 @@ class Models:
             await provider.aclose()
 
 
-def context_window(settings: Settings, name: str) -> int:
+def context_window(settings: Settings, name: str, windows: LearnedWindows = UNLEARNED) -> int:
     """Return how many tokens a model can read, for people. "" is the model of the settings."""
     tokens, _whole = _builtin_reach(settings, name)
-    return tokens or window_of(settings, name)
+    return tokens or window_of(settings, name, windows)
 
 
-def window_of(settings: Settings, name: str) -> int:
-    """How many tokens a conversation may have before it is summed up, as far as anybody has said;
-    "" is the first model."""
+def window_of(settings: Settings, name: str, windows: LearnedWindows = UNLEARNED) -> int:
+    """How many tokens a conversation may have before it is summed up, as far as anybody has said:
+    the settings, or the server; "" is the first model."""
     model = settings.model
     known = [one for one in (model, *model.fallbacks) if f"{one.provider}:{one.name}" == name]
     length = known[0].context_length if known else None if name else model.context_length
+    length = length or windows.tokens(name or f"{model.provider}:{model.name}")
     if length:
         return length
     tokens, whole = _builtin_reach(settings, name)
@@ -158,7 +182,11 @@ def has_small_profile(settings: Settings, name: str) -> bool:
 
 def model_provider(settings: Settings) -> Provider:
     """The model of the settings, with its fallbacks. Raises Misconfigured."""
-    return _provider(_model_settings(settings), settings.secrets)
+    return _of_settings(settings, LearnedWindows())
+
+
+def _of_settings(settings: Settings, windows: LearnedWindows) -> Provider:
+    return _provider(_model_settings(settings), settings.secrets, windows)
 
 
 class Offer(Struct, frozen=True, kw_only=True):
@@ -222,7 +250,7 @@ async def tried(settings: Settings, question: str) -> Answer:
 
 async def _asked_once(model: ProviderSettings, env: Mapping[str, str], question: str) -> Answer:
     once = replace(model, fallback=(), patience=RetryLimits(attempts_max=1))
-    provider = _provider(once, env)
+    provider = _chain(planned(once, env), once.patience)
     request = ModelRequest(system="", lines=(Line(role="user", text=question),))
     try:
         return await provider.ask(request, _unwatched)
@@ -236,9 +264,9 @@ def looked(url: str, limit_s: float) -> "AbstractAsyncContextManager[Response]":
     return look.looked(url, limit_s)
 
 
-def _provider(model: ProviderSettings, env: Mapping[str, str]) -> Provider:
+def _provider(model: ProviderSettings, env: Mapping[str, str], windows: LearnedWindows) -> Provider:
     """Raises Misconfigured."""
-    return Unmade(planned(model, env), model.patience)
+    return Unmade(planned(model, env), model.patience, windows)
 
 
 def _chain(plans: Sequence[RequestPlan], patience: RetryLimits) -> Provider:

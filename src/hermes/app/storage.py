@@ -26,6 +26,7 @@ else:
 
 SQLITE, POSTGRES = "sqlite", ("postgresql://", "postgres://")
 CALLS = "calls"  # the folder of a home for what commands leave
+SCRATCH = "scratch"  # the folder of a home for what conversations keep in their /tmp
 
 
 @asynccontextmanager

@@ -8,7 +8,7 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, assert_never
 
-from hermes.app.storage import CALLS
+from hermes.app.storage import CALLS, SCRATCH
 from hermes.lazy import LazyModule
 from hermes.ports.sandbox import Sandbox, profile_of
 from hermes.settings import Settings
@@ -73,7 +73,8 @@ def workspace_for(
                 sandbox=sandbox_of(home, settings, workdir, environ),
                 usual=profile_of(terminal.sandbox, terminal.allow_hosts),
                 limits=terminal_register.CommandLimits(
-                    clean=lambda output: secret_files.clean_file(output, sink)
+                    clean=lambda output: secret_files.clean_file(output, sink),
+                    scratch=home / SCRATCH,
                 ),
             )
             return _local(home, settings, workdir, commands)
@@ -107,4 +108,5 @@ def _local(home: Path, settings: Settings, workdir: Path, terminal: "Terminal") 
         workdir=str(workspace_of(settings, workdir)),
         home=str(Path.home()),
         guarded=(str(home.absolute()),),
+        scratch=str(home.absolute() / SCRATCH) if settings.terminal.sandbox != "none" else "",
     )

@@ -128,7 +128,12 @@ class ProviderRefused(ProviderFailed):
 
 
 class ContextOverflow(ProviderRefused):
-    """The conversation is longer than the model reads."""
+    """The conversation is longer than the model reads. `window` is the number of tokens that it
+    does read, where the error said so."""
+
+    def __init__(self, text: str, *, window: int = 0) -> None:
+        super().__init__(text)
+        self.window = window
 
 
 class ProviderDenied(ProviderFailed):

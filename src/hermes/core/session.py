@@ -4,7 +4,9 @@ It holds what a decision needs, not the transcript: rows are projected (`transcr
 only when a model is asked, so a long conversation costs no more to load than a short one.
 """
 
+from collections.abc import Mapping
 from enum import Enum
+from hashlib import blake2b
 
 from msgspec import Struct, field
 
@@ -24,6 +26,8 @@ from hermes.core.messages import (
 )
 from hermes.core.people import Sender, principal_of
 from hermes.core.principal import Principal
+
+SCRATCH = "scratch"  # in the facts: the name of the conversation's scratch place
 
 
 class Stage(Enum):
@@ -189,6 +193,11 @@ class Session(Struct, frozen=True, kw_only=True, omit_defaults=True):
     salvaged: bool = False  # what is before cannot be read, and nobody has put that in order yet
 
     @property
+    def remembered(self) -> Mapping[str, str]:
+        """Return the facts by name, as tools read them, and the name of the scratch place."""
+        return {**self.facts.by_name(), SCRATCH: scratch_name(self.key, self.id)}
+
+    @property
     def turn(self) -> Turn | None:
         return None if isinstance(self.phase, Idle) else self.phase.turn
 
@@ -229,6 +238,11 @@ class Session(Struct, frozen=True, kw_only=True, omit_defaults=True):
 def works(call_state: CallState) -> bool:
     """Return True if the call has begun and has not ended."""
     return call_state.stage in (Stage.STARTED, Stage.DEFERRED)
+
+
+def scratch_name(key: SessionKey, id_: SessionId) -> str:
+    """Return the name of a conversation's scratch place: plain letters, whatever its key is."""
+    return blake2b(f"{key}\n{id_}".encode(), digest_size=10).hexdigest()
 
 
 def waits(call_state: CallState) -> bool:

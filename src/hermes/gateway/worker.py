@@ -254,7 +254,7 @@ class Worker(Struct, frozen=True, kw_only=True):
             session=active.session.key,
             turn=turn,
             call=call,
-            facts=active.session.facts.by_name(),
+            facts=active.session.remembered,
             labels=self.agent.permit.read(active.session),
             watch=self._watch(active, call.id),
             host=host,

@@ -39,6 +39,7 @@ class BoxRequest(Struct, frozen=True, kw_only=True):
     note: str = ""  # a file outside that it may write to
     readable: tuple[str, ...] = ()  # further readable paths, such as its own program
     covered: tuple[str, ...] = ()  # files and folders of the workspace that look empty inside
+    scratch: str = ""  # the folder that it sees as /tmp; "": one of its own that is gone with it
 
 
 class Box(Struct, frozen=True, kw_only=True):
@@ -50,6 +51,8 @@ class Box(Struct, frozen=True, kw_only=True):
     groups: tuple[str, ...] = ()  # cgroup files to write 0 into before it enters the box
     workspace: str = ""  # the folder that it can fill
     disk_bytes: int = 0  # how much it may add there, checked by the wrapper; 0: unlimited
+    scratch: str = ""  # its scratch place on the disk, if that is kept
+    scratch_bytes: int = 0  # how large that may become, checked by the wrapper
 
     def around(self, command: Sequence[str]) -> list[str]:
         """Return the full argument list for a program that has no wrapper."""

@@ -27,6 +27,7 @@ class CommandLaunch(Struct, frozen=True, kw_only=True, omit_defaults=True):
     workspace: str = ""  # the folder that the owner's chat came from, instead of the default
     readable: tuple[str, ...] = ()  # further readable paths, such as its own program
     covered: tuple[str, ...] = ()  # private files of the workspace that look empty inside the box
+    scratch: str = ""  # the folder that it sees as /tmp; "": one of its own that is gone with it
 
 
 class Pending(Struct, frozen=True, tag="pending"):

@@ -47,6 +47,7 @@ class WorkspacePaths(Struct, frozen=True, kw_only=True):
     root: str
     home: str
     guarded: tuple[str, ...] = ()  # our own files, which no tool may open; by real path too
+    scratch: str = ""  # where the scratch places are, or that of one conversation; "": none
 
 
 class FileStatus(Struct, frozen=True, kw_only=True):
@@ -179,6 +180,7 @@ class FileSearch(Struct, frozen=True, kw_only=True):
     where: str  # a real path, or "./": the working directory
     workdir: str
     workspace: str = ""  # where the owner's chat came from, in place of the usual one
+    scratch: str = ""  # of the conversation, on the disk
     glob: str = ""  # only these files
     limit: int
     timeout_s: float

@@ -40,8 +40,14 @@ class ModelListing(Struct, frozen=True, kw_only=True):
     context_length: int | None = None
 
 
+class _Meta(Struct):
+    n_ctx: int | None = None
+    n_ctx_train: int | None = None
+
+
 class _Model(Struct):
     id: str
+    meta: _Meta | None = None  # of llama.cpp
     context_length: int | None = None
     context_window: int | None = None
     max_context_length: int | None = None
@@ -84,19 +90,38 @@ async def list_models(
     finally:
         await wire.aclose()
     try:
-        found = msgspec.json.decode(body, type=_Models | list[_Model])
+        return _listed(body)
     except (ValueError, RecursionError) as broken:
         raise ProviderGarbled(f"{entry.title} sent an invalid list of models.") from broken
+
+
+def listed_window(body: bytes, name: str) -> int:
+    """Return the context window of one model in a server's list; 0 if it is not told. Raise
+    ValueError for what is no list."""
+    models = _listed(body)
+    found = [model for model in models if model.id == name] or (models if len(models) == 1 else ())
+    return (found[0].context_length or 0) if found else 0
+
+
+def _listed(body: bytes) -> tuple[ModelListing, ...]:
+    found = msgspec.json.decode(body, type=_Models | list[_Model])
     models = found.data if isinstance(found, _Models) else found
     return tuple(
-        ModelListing(
-            id=model.id.removeprefix("models/"),
-            context_length=model.context_length
-            or model.context_window
-            or model.max_context_length
-            or model.max_model_len,
-        )
+        ModelListing(id=model.id.removeprefix("models/"), context_length=_window(model))
         for model in models[:MODELS_MAX]
+    )
+
+
+def _window(model: _Model) -> int | None:
+    """What the server runs it with, before what it was made for."""
+    meta = model.meta or _Meta()
+    return (
+        meta.n_ctx
+        or model.context_length
+        or model.context_window
+        or model.max_context_length
+        or model.max_model_len
+        or meta.n_ctx_train
     )
 
 

@@ -48,6 +48,12 @@ _OVERFLOW: Final = LazyPattern(
     ),
     re.IGNORECASE,
 )
+_WINDOW: Final = LazyPattern(
+    r"(?:context (?:length|window|size|limit)|model length|prompt length|token limit|limit)"
+    r"(?: is| of|:| for this model is)?[ (=]{1,3}(\d[\d,]{2,11})\b|> ?(\d[\d,]{2,11}) maximum"
+    r"|(?:at most|maximum of|n_ctx[ =:]{1,3}) ?(\d[\d,]{2,11})\b",
+    re.IGNORECASE,
+)
 _NO_CREDIT: Final = LazyPattern(
     "insufficient[_ ](quota|balance|credit|funds)|credit balance|exceeded_current_quota"
     "|billing_(error|hard_limit)|out of credit",
@@ -82,6 +88,7 @@ class Complaint(Struct, frozen=True, kw_only=True):
     message: str = ""
     kinds: tuple[str, ...] = ()  # its error type and code
     status: int | None = None  # where the code is a number, or a name that means one
+    window: int = 0  # the context window, where it is a field of its own
 
 
 def failure(
@@ -107,7 +114,8 @@ def classified(
     start = f"{whom.name} answered {status}: {text}."
     if _is_overflow(status, said):
         return ContextOverflow(
-            f"{start} The conversation is longer than the model's context window."
+            f"{start} The conversation is longer than the model's context window.",
+            window=said.window or stated_window(said.message),
         )
     if status == 402 or (status in (400, 403, 429) and _NO_CREDIT.search(words)):
         return ProviderDenied(f"{start} The account is out of credit; top it up at the provider.")
@@ -119,6 +127,14 @@ def classified(
         what = "It is busy" if status in (429, 503, 529) else "It has a temporary problem"
         return ProviderBusy(f"{start} {what}; try again later.", delay_s=delay_s)
     return ProviderRefused(f"{start} The provider rejected the request.")
+
+
+def stated_window(message: str) -> int:
+    """Return the number of tokens that an overflow error says the model reads; 0 if it says
+    none."""
+    found = _WINDOW.search(message)
+    number = next((each for each in found.groups() if each), "") if found is not None else ""
+    return int(number.replace(",", "")) if number else 0
 
 
 def complained(whom: EndpointLabel, error: object) -> ProviderFailed:
@@ -183,7 +199,10 @@ def _find(value: object, depth: int) -> Complaint:
             inner = _find(value[key], depth + 1)
             break
     status = inner.status if inner.status is not None else _status(kinds)
-    return Complaint(message=inner.message, kinds=(*kinds, *inner.kinds), status=status)
+    window = value.get("n_ctx") if isinstance(value.get("n_ctx"), int) else inner.window
+    return Complaint(
+        message=inner.message, kinds=(*kinds, *inner.kinds), status=status, window=int(window or 0)
+    )
 
 
 def _status(kinds: tuple[str, ...]) -> int | None:

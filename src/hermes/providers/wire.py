@@ -90,12 +90,13 @@ class Wire:
         except HttpFailed as broken:
             raise self._broken(broken) from broken
 
-    async def fetch(self, path: str) -> bytes:
-        """Return the body of a GET, for listings."""
+    async def fetch(self, path: str, body: bytes | None = None) -> bytes:
+        """Return the body of a GET, for listings; with a body, of a POST."""
+        asked = ("GET", path) if body is None else ("POST", path, body)
         try:
             async with (
                 asyncio.timeout(LISTING_S),
-                self._client().exchange("GET", path) as response,
+                self._client().exchange(*asked) as response,
             ):
                 await self._demand_success(response)
                 return b"".join([piece async for piece in Limited(response, LISTING_BYTES_MAX)])

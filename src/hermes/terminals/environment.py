@@ -21,10 +21,9 @@ BOXED = ("LANG", "TZ", "HERMES_TURN")
 # No person sits in front of a command: editors end at once, pagers print, prompts are refused.
 UNATTENDED: Mapping[str, str] = {
     "TERM": "dumb",
-    **dict.fromkeys(("EDITOR", "VISUAL", "GIT_EDITOR", "GIT_SEQUENCE_EDITOR"), "true"),
-    **dict.fromkeys(("PAGER", "GIT_PAGER", "MANPAGER", "SYSTEMD_PAGER"), "cat"),
+    **dict.fromkeys(("EDITOR", "VISUAL", "GIT_EDITOR"), "true"),
+    **dict.fromkeys(("PAGER", "MANPAGER", "SYSTEMD_PAGER"), "cat"),
     "GIT_TERMINAL_PROMPT": "0",
-    "GIT_MERGE_AUTOEDIT": "no",
     "DEBIAN_FRONTEND": "noninteractive",
     "PIP_NO_INPUT": "1",
 }

@@ -15,6 +15,7 @@ from typing import Literal
 from hermes.core.errors import ToolFailed
 from hermes.core.ids import CallId, SessionKey
 from hermes.ports.sandbox import Box, BoxRequest, Profile, Sandbox
+from hermes.ports.scratch import on_disk
 from hermes.ports.terminal import CommandLaunch, CommandRunning, Ended, Lost, Pending, Sighting
 from hermes.terminals.alive import processes
 from hermes.terminals.ended import PidFds, exit_of, open_pidfd
@@ -22,6 +23,7 @@ from hermes.terminals.environment import BOX_PATH, child_environment
 from hermes.terminals.orders import BEGUN, GONE, LATE, TAKEN, SpawnOrder
 from hermes.terminals.records import CallFolder, Meta
 from hermes.terminals.register import CallRegister, CommandLimits
+from hermes.terminals.scratch import make_scratch
 from hermes.terminals.spawn import Launcher, printed
 from hermes.views.files import reason
 
@@ -54,7 +56,14 @@ def wish_of(launch: CommandLaunch, note: str, usual: Profile) -> BoxRequest:
         note=note,
         readable=launch.readable,
         covered=launch.covered,
+        scratch=launch.scratch,
     )
+
+
+def _outside(launch: CommandLaunch) -> str:
+    """The working directory as the wrapper sees it, which is in no box."""
+    own = on_disk(launch.workdir, launch.scratch)
+    return own if Path(own).is_dir() and not Path(launch.workdir).is_dir() else launch.workdir
 
 
 class LocalTerminal:
@@ -185,6 +194,8 @@ class LocalTerminal:
         deadline = None if timeout is None else time.monotonic() + timeout
         boot = self._register.boot
         self._register.make_room()
+        if launch.scratch:
+            make_scratch(launch.scratch)
         try:
             folder.prepare(Meta(launch=launch, boot=boot, at=time.time(), deadline=deadline))
         except OSError as refused:
@@ -211,7 +222,7 @@ class LocalTerminal:
         text = shell_text(launch.command, workdir_file=note, limits=box.limits)
         return SpawnOrder(
             folder=str(folder.path),
-            workdir=launch.workdir,
+            workdir=_outside(launch),
             output_bytes=self._register.output_bytes(),
             groups=box.groups,
             environment=box.environment,
@@ -220,6 +231,8 @@ class LocalTerminal:
             deadline=deadline,
             workspace=box.workspace,
             disk_bytes=box.disk_bytes,
+            scratch=box.scratch,
+            scratch_bytes=box.scratch_bytes,
         )
 
     # ── ending ──────────────────────────────────────────────────────────────────────────────────

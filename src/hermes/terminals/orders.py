@@ -27,6 +27,8 @@ class SpawnOrder(NamedTuple):
     deadline: float | None = None  # by time.monotonic, which all processes of a machine share
     workspace: str = ""  # the folder whose disk is watched
     disk_bytes: int = 0  # how much of it may be filled; 0: that is not watched
+    scratch: str = ""  # the folder that the command knows as /tmp, if that is kept
+    scratch_bytes: int = 0  # how large that may become
 
     def text(self) -> bytes:
         """Raises ValueError for what no program can be given."""
@@ -34,7 +36,7 @@ class SpawnOrder(NamedTuple):
         words = [self.folder, self.workdir, str(self.output_bytes), "stdin" if self.stdin else ""]
         for part in (*parts, self.arguments):
             words += [str(len(part)), *part]
-        words += [self.workspace, str(self.disk_bytes)]
+        words += [self.workspace, str(self.disk_bytes), self.scratch, str(self.scratch_bytes)]
         words += [] if self.deadline is None else [repr(self.deadline)]
         if any("\0" in word for word in words):
             raise ValueError("embedded null byte")
@@ -60,7 +62,9 @@ def read_order(text: bytes) -> SpawnOrder:
         arguments=arguments,
         workspace=words[at],
         disk_bytes=int(words[at + 1]),
-        deadline=float(words[at + 2]) if len(words) > at + 2 else None,
+        scratch=words[at + 2],
+        scratch_bytes=int(words[at + 3]),
+        deadline=float(words[at + 4]) if len(words) > at + 4 else None,
     )
 
 

@@ -10,10 +10,12 @@ import os
 import time
 from collections.abc import Iterator
 from contextlib import suppress
+from itertools import islice
 from typing import NamedTuple
 
 GIGA, MEGA = 1024**3, 1024**2
 FILES_MAX = 1_000_000  # new entries of one command
+COUNTED_MAX = 100_000  # entries of a scratch place
 NOTE_BYTES_MAX = MEGA  # of the one file outside of the workspace that a box can write to
 FASTEST_BYTES_S = 2 * GIGA  # what a good disk takes
 LOOK_S_MIN, LOOK_S_MAX = 0.2, 2.0
@@ -31,10 +33,12 @@ class DiskUse(NamedTuple):
 
 
 class DiskWatch:
-    """Watches the file system of a workspace. A command may add `most` bytes; 0: any number."""
+    """Watches the file system of a workspace. A command may add `most` bytes; 0: any number.
+    `full` says what is wrong when it has added more."""
 
-    def __init__(self, workspace: str, note: str, most: int) -> None:
+    def __init__(self, workspace: str, note: str, most: int, full: str = "") -> None:
         self._workspace = workspace
+        self._full = full
         self._note = note
         self._most = most
         self._began_ns = time.time_ns() - CLOCK_NS
@@ -75,7 +79,7 @@ class DiskWatch:
             return ""
         size, entries = self._changed()
         if size > self._most:
-            return f"it filled more than {self._most / GIGA:g} GB of the disk"
+            return self._full or f"it filled more than {self._most / GIGA:g} GB of the disk"
         if entries > FILES_MAX:
             return f"it made more than {FILES_MAX:,} files"
         self._base = now  # it was another program: look again when as much has come once more
@@ -89,6 +93,15 @@ class DiskWatch:
                 size += about.st_blocks * BLOCK
                 entries += 1
         return size, entries
+
+
+def scratch_watch(scratch: str, note: str, most: int) -> DiskWatch:
+    """Watch a scratch place, which may hold `most` bytes with what is there already."""
+    if not scratch:
+        return DiskWatch(scratch, note, 0)
+    held = sum(about.st_blocks * BLOCK for about in islice(_entries(scratch), COUNTED_MAX))
+    full = f"its /tmp may hold {most / MEGA:g} MB; remove what you do not need"
+    return DiskWatch(scratch, note, max(most - held, MEGA), full)
 
 
 def _entries(folder: str) -> Iterator[os.stat_result]:

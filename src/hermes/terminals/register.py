@@ -14,6 +14,7 @@ from msgspec import Struct
 
 from hermes.core.errors import RecordMissing, ToolFailed
 from hermes.core.ids import CallId, SessionKey
+from hermes.ports.scratch import is_scratch
 from hermes.ports.terminal import CommandRunning, Ended, Lost, Sighting, State
 from hermes.terminals.alive import Processes
 from hermes.terminals.records import (
@@ -25,6 +26,7 @@ from hermes.terminals.records import (
     state_of,
     swept,
 )
+from hermes.terminals.scratch import sweep_scratch
 
 
 class CommandLimits(Struct, frozen=True, kw_only=True):
@@ -39,6 +41,7 @@ class CommandLimits(Struct, frozen=True, kw_only=True):
     keep_bytes: int = 2 * 1024**3
     clean: Callable[[Path], None] = lambda _output: None
     crowded_output_bytes: int = 1024 * 1024  # in place of output_bytes, while too much is kept
+    scratch: Path | None = None  # where the scratch places of conversations are
 
 
 SWEEP_EVERY = 32  # launches
@@ -89,6 +92,7 @@ class CallRegister:
         size, began = folder.size(), folder.began_at()
         where = meta.launch.workspace
         workdir = folder.workdir() if isinstance(state, Ended) else ""
+        lasts = bool(meta.launch.scratch) and is_scratch(workdir)
         over = folder.ended_at() if isinstance(state, Ended | Lost) else time.time()
         return Sighting(
             launch=meta.launch,
@@ -97,7 +101,7 @@ class CallRegister:
             size=size,
             full=size >= self._limits.output_bytes,
             took_s=max(0.0, over - began) if began and over else 0.0,
-            workdir=workdir if workdir and self._keeps(workdir, where) else "",
+            workdir=workdir if workdir and (lasts or self._keeps(workdir, where)) else "",
         )
 
     def _clean_once(self, folder: CallFolder) -> None:
@@ -202,13 +206,17 @@ class CallRegister:
             if not (folder.path / CLEAN).exists() and self._is_over(folder):
                 self._clean_once(folder)
         self._kept = sum(folder.size() for folder in folders(self._calls))
-        return gone
+        return gone + (self._sweep_scratch(limits.scratch) if limits.scratch is not None else 0)
 
     def make_room(self) -> None:
         """Sweep now and then, so that a gateway that runs for months keeps no more than it may."""
         self._launches += 1
         if self._launches % SWEEP_EVERY == 0:
             self.sweep()
+
+    def _sweep_scratch(self, base: Path) -> int:
+        running = [folder.meta() for folder in folders(self._calls) if not self._is_over(folder)]
+        return sweep_scratch(base, {meta.launch.scratch for meta in running if meta is not None})
 
     def output_bytes(self) -> int:
         """How much a command may print: little while what is kept is too much."""

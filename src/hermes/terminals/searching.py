@@ -11,6 +11,7 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from hermes.ports.sandbox import python_parts
+from hermes.ports.scratch import is_scratch, on_disk
 from hermes.ports.terminal import (
     CommandLaunch,
     CommandRunning,
@@ -40,7 +41,8 @@ async def search_by_command(
         timeout_s=search.timeout_s,
         profile="read",
         workspace=search.workspace,
-        readable=_seen(search.where, ripgrep),
+        scratch=search.scratch,
+        readable=_seen(search, ripgrep),
     )
     seen = await _ended(terminal, launch)
     raw = await terminal.read(launch.id, 0, RAW_BYTES_MAX)
@@ -84,9 +86,11 @@ def _walk(search: FileSearch) -> list[str]:
     return [sys.executable, "-I", "-S", str(Path(walk.__file__)), json.dumps(asked)]
 
 
-def _seen(where: str, fast: bool) -> tuple[str, ...]:
+def _seen(search: FileSearch, fast: bool) -> tuple[str, ...]:
     """What its box shows beside the workspace: a place that the policy let it name, its program."""
-    outside = (where,) if where.startswith("/") else ()
+    where = search.where
+    shown = search.scratch and Path(on_disk(where, search.scratch)).exists() and is_scratch(where)
+    outside = (where,) if where.startswith("/") and not shown else ()
     return outside if fast else (*outside, *WALKER)
 
 

@@ -19,7 +19,8 @@ MANIFEST = WorkspaceManifest(name="local", boxes=True)
 
 class LocalWorkspace:
     """See the Workspace port. `ripgrep` says whether to use it; left open, it is used where
-    commands find it. What is guarded is so by its real path too."""
+    commands find it. What is guarded is so by its real path too. `scratch` is the folder of the
+    scratch places of all conversations; without it, `/tmp` is that of the machine."""
 
     def __init__(
         self,
@@ -28,6 +29,7 @@ class LocalWorkspace:
         workdir: str,
         home: str,
         guarded: Sequence[str] = (),
+        scratch: str = "",
         ripgrep: bool | None = None,
     ) -> None:
         self.manifest = MANIFEST
@@ -35,7 +37,10 @@ class LocalWorkspace:
         self.terminal = terminal
         both = dict.fromkeys(path for each in guarded for path in (each, self.files.real(each)))
         self.places = WorkspacePaths(
-            root=_normalised(workdir), home=_normalised(home), guarded=tuple(both)
+            root=_normalised(workdir),
+            home=_normalised(home),
+            guarded=tuple(both),
+            scratch=self.files.real(scratch) if scratch else "",
         )
         self._ripgrep = ripgrep
 

@@ -49,7 +49,7 @@ from hermes.terminals.orders import (
     sent,
 )
 from hermes.terminals.program import ENTER
-from hermes.terminals.quota import DiskWatch
+from hermes.terminals.quota import DiskWatch, scratch_watch
 from hermes.terminals.sandbox.enter import become, hear, outside, prepare
 from hermes.terminals.sandbox.kernel import fork_into
 
@@ -186,16 +186,18 @@ def _stay(order: SpawnOrder) -> None:
     empty = _made_ahead(order.folder)
     output = Output(order, reader)
     limit = TimeLimit(order)
-    disk = DiskWatch(order.workspace, f"{order.folder}/workdir", order.disk_bytes)
+    note = f"{order.folder}/workdir"
+    disk = DiskWatch(order.workspace, note, order.disk_bytes)
+    scratch = scratch_watch(order.scratch, note, order.scratch_bytes)
     while True:
-        left_s = _shorter(limit.left(), disk.wait_s)
+        left_s = _shorter(limit.left(), _shorter(disk.wait_s, scratch.wait_s))
         ready, _, _ = select.select([woken, *output.files], [], [], left_s)
         if reader in ready:
             output.pour()
         if woken in ready:
             os.read(woken, PIECE)
         limit.keep()
-        if why := disk.excess():
+        if why := disk.excess() or scratch.excess():
             output.tell(f"\nThe command was stopped: {why}.\n")
             _cut_off(command)
         ended, status = os.waitpid(command, os.WNOHANG)

@@ -6,6 +6,7 @@ from collections.abc import Callable
 from hermes.core.ports import Tool
 from hermes.ports.workspace import Workspace
 from hermes.tools.files.file_labels import FileLabels
+from hermes.tools.files.own_tmp import with_own_tmp
 from hermes.tools.files.patch import patch_tool
 from hermes.tools.files.read_write import read_file_tool, write_file_tool
 from hermes.tools.files.search import search_tool
@@ -40,11 +41,11 @@ def default_tools(
     return (
         commands.terminal(terminal_tool(workspace, timeout_s=timeout_s, vouch=vouch)),
         commands.process(process_tool(workspace)),
-        labelled_read(read_file_tool(workspace), places, known),
-        labelled_write(write_file_tool(workspace), places, known),
-        labelled_patch(patch_tool(workspace), places, known),
-        search_tool(workspace, labels=known),
+        with_own_tmp(labelled_read(read_file_tool(workspace), places, known), places),
+        with_own_tmp(labelled_write(write_file_tool(workspace), places, known), places),
+        with_own_tmp(labelled_patch(patch_tool(workspace), places, known), places),
+        with_own_tmp(search_tool(workspace, labels=known), places),
         todo_tool(),
-        send_tool(workspace, known),
+        with_own_tmp(send_tool(workspace, known), places),
         recall_tool(),
     )

@@ -135,7 +135,13 @@ def _place(
 ) -> CommandPlace:
     ground = here(places, facts)
     cwd = launch.workdir if launch is not None else ground.root
-    return CommandPlace(root=ground.root, cwd=cwd, home=places.home, guarded=places.guarded)
+    return CommandPlace(
+        root=ground.root,
+        cwd=cwd,
+        home=places.home,
+        guarded=places.guarded,
+        scratch=ground.scratch,
+    )
 
 
 async def _acted(terminal: Terminal, seen: Sighting, arguments: ProcessArguments) -> ToolResult:

@@ -28,7 +28,15 @@ from hermes.ports.workspace import Workspace, WorkspacePaths
 from hermes.tools.arguments import Arguments
 from hermes.tools.blocked import blocked_by, meaning_of
 from hermes.tools.excerpt import excerpt_of
-from hermes.tools.files.paths import CAME_FROM, WORKDIR, is_folder, resolved, workdir_of
+from hermes.tools.files.paths import (
+    CAME_FROM,
+    WORKDIR,
+    is_folder,
+    placed,
+    resolved,
+    with_scratch,
+    workdir_of,
+)
 from hermes.tools.output import clean_tail
 from hermes.tools.shell.paths import CommandPlace, absolute
 from hermes.views.tool_specs import spec_of
@@ -137,9 +145,14 @@ def presented(places: WorkspacePaths, arguments: str, facts: Mapping[str, str]) 
 def _place(
     places: WorkspacePaths, given: TerminalArguments, facts: Mapping[str, str]
 ) -> CommandPlace:
-    here = facts.get(WORKDIR, "") or places.root
-    cwd = absolute(given.workdir or here, here)
-    return CommandPlace(root=places.root, cwd=cwd, home=places.home, guarded=places.guarded)
+    start = facts.get(WORKDIR, "") or places.root
+    return CommandPlace(
+        root=places.root,
+        cwd=absolute(given.workdir or start, start),
+        home=places.home,
+        guarded=places.guarded,
+        scratch=with_scratch(places, facts).scratch,
+    )
 
 
 class _Shell:
@@ -164,6 +177,7 @@ class _Shell:
             command=arguments.command,
             workdir=workdir,
             workspace=context.facts.get(CAME_FROM, ""),
+            scratch=with_scratch(self._places, context.facts).scratch,
             timeout_s=None if background else arguments.timeout or self._timeout_s,
             background=background,
         )
@@ -230,10 +244,11 @@ class _Shell:
             raise ToolFailed(f"{refused}. Nothing was run.") from refused
 
     def _workdir(self, context: ToolContext, arguments: TerminalArguments) -> tuple[str, str]:
+        places = with_scratch(self._places, context.facts)
         if not arguments.workdir:
-            return workdir_of(self._files, self._places, context.facts)
-        asked = resolved(self._files, self._places, context.facts, arguments.workdir)
-        if not is_folder(self._files, asked):
+            return workdir_of(self._files, places, context.facts)
+        asked = resolved(self._files, places, context.facts, arguments.workdir)
+        if not is_folder(self._files, placed(places, asked)):
             raise ToolFailed(f"workdir: {asked} is not a directory. Nothing was run.")
         return asked, ""
 

@@ -3,7 +3,7 @@
 import pytest
 
 from hermes.core.errors import Misconfigured
-from hermes.terminals.environment import child_environment
+from hermes.terminals.environment import UNATTENDED, child_environment
 
 GATEWAY = {
     "PATH": "/usr/bin",
@@ -30,7 +30,7 @@ def test_only_listed_names_pass() -> None:
         "HOME": "/home/you",
         "LC_ALL": "de_DE.UTF-8",
         "TZ": "Europe/Berlin",
-        "TERM": "dumb",
+        **UNATTENDED,
     }
 
 

@@ -7,6 +7,7 @@ from msgspec.structs import replace
 from hermes.app import application as app
 from hermes.app.costs import pricing
 from hermes.app.models import context_window
+from hermes.app.windows import LearnedWindows
 from hermes.cli import log_file
 from hermes.cli.chat.talk import message
 from hermes.cli.context import CliContext
@@ -18,7 +19,7 @@ from hermes.tui.ports import EngineConnections
 
 def connections_of(context: CliContext, settings: Settings) -> EngineConnections:
     log_file.begin(context.home, settings, context.environ)
-    workdir = Path.cwd()
+    workdir, windows = Path.cwd(), LearnedWindows(context.home)
 
     def message_of(key: SessionKey, text: str) -> Inbound:
         inbound = message(context, key, text)
@@ -31,5 +32,5 @@ def connections_of(context: CliContext, settings: Settings) -> EngineConnections
         open_engine=lambda: app.inside(context.home, settings, workdir=workdir),
         message=message_of,
         price=pricing(settings),
-        window=lambda model: context_window(settings, model),
+        window=lambda model: context_window(settings, model, windows),
     )

@@ -1,7 +1,9 @@
 """hermes sessions delete: delete a session and everything in it, permanently."""
 
+import shutil
 from typing import TYPE_CHECKING
 
+from hermes.app.storage import SCRATCH
 from hermes.cli.command import CliCommand
 from hermes.cli.context import CliContext
 from hermes.cli.errors import DONE, FAILED, UsageError
@@ -9,6 +11,7 @@ from hermes.cli.lookup.session_keys import session_name
 from hermes.cli.lookup.sessions import find_session
 from hermes.cli.lookup.store import open_required_store
 from hermes.cli.sessions.rows import name_argument
+from hermes.core.session import scratch_name
 from hermes.text.plurals import counted
 
 if TYPE_CHECKING:
@@ -35,6 +38,8 @@ async def run(options: SessionsDeleteOptions, context: CliContext) -> int:
             context.console.tell("Nothing was deleted")
             return FAILED
         await store.library.delete(session.key)
+    scratch = context.home / SCRATCH / scratch_name(session.key, session.id)
+    shutil.rmtree(scratch, ignore_errors=True)
     context.console.say(f"Deleted {name}")
     return DONE
 

@@ -18,6 +18,7 @@ from pathlib import Path
 from msgspec.structs import replace
 
 from hermes.ports.sandbox import Box, BoxRequest, Guard
+from hermes.ports.scratch import SCRATCH, TEMPORARY
 from hermes.terminals.environment import BOX_HOME
 from hermes.terminals.program import ENTER
 from hermes.terminals.sandbox.bridge import Network, bridge_steps, demanded, network_guard
@@ -37,13 +38,14 @@ from hermes.terminals.sandbox.places import (
     FLEETING,
     MASKED,
     READABLE_BY_ALL,
-    SCRATCH,
     SHARED,
     Layout,
     is_below,
     layout_of,
+    make_mount_points,
     named_user,
     outlasts,
+    scratch_environment,
 )
 
 FILTER_FILE = "10"  # the file descriptor of the filter
@@ -58,7 +60,8 @@ ALWAYS = (
 
 def staged(layout: Layout) -> dict[str, str]:
     """Map paths in the box to paths on the stage, where the box's user can reach root's files."""
-    paths = (layout.workspace, *([layout.note] if layout.note else []), *layout.shown)
+    own = [path for path in (layout.note, layout.scratch) if path]
+    paths = (layout.workspace, *own, *layout.shown)
     return {path: f"{STAGE}/{number}" for number, path in enumerate(dict.fromkeys(paths))}
 
 
@@ -66,7 +69,8 @@ def stage_steps(layout: Layout, stage: Mapping[str, str]) -> list[str]:
     """Return the steps that mount the stage and switch to the box's user."""
     done = ["unshare", str(NEW_MOUNTS), "private"]
     for path in stage:
-        changes = path == layout.note or (path == layout.workspace and layout.workspace_changes)
+        changes = path in (layout.note, layout.scratch)
+        changes = changes or (path == layout.workspace and layout.workspace_changes)
         done += ["take", f"{OWN}rw" if changes else f"{OWN}ro", path]
     done += ["tmpfs", STAGE, f"mode=0755,size={ROOT_SIZE}"]
     for path, source in stage.items():
@@ -89,6 +93,8 @@ def words(
     said += [*system_words(layout.readable, closed, caps.scratch_bytes)]
     for number, (path, _) in enumerate(named_user(BOX_USER) if sources else (), NAMES_FROM):
         said += ["--perms", "0644", "--ro-bind-data", str(number), path]
+    for path in TEMPORARY if layout.scratch else ():
+        said += ["--bind", sources.get(layout.scratch, layout.scratch), path]
     said += bound("--bind" if layout.workspace_changes else "--ro-bind", layout.workspace)
     covers = [path for path in layout.hidden if Path(path).is_dir()]
     for path in layout.hidden:
@@ -105,6 +111,8 @@ def words(
         said += bound("--ro-bind", path)
     for path in layout.covered:  # last, because pinned and locked paths are mounted again
         said += _hidden(path)
+    if layout.scratch and not layout.workspace_changes:
+        said += [word for path in TEMPORARY for word in ("--remount-ro", path)]
     return [*said, "--remount-ro", "/", "--chdir", layout.workdir, "--"]
 
 
@@ -175,7 +183,10 @@ class BubblewrapSandbox:
             layout = replace(layout, door=network.made_door())
             environment = {**environment, **network.environment}
             first += _network_steps(network, layout.door)
-        other_user = self._ground.user_of_box(self._means, layout.workspace)
+        if layout.scratch:
+            make_mount_points(layout)
+            environment = {**environment, **scratch_environment(layout)}
+        other_user = self._ground.user_of_box(self._means, layout.workspace, layout.scratch)
         stage = staged(layout) if other_user else {}
         first += stage_steps(layout, stage) if other_user else []
         first += ["scope"] if self._means.scoped else []
@@ -190,6 +201,8 @@ class BubblewrapSandbox:
             groups=groups,
             workspace=layout.workspace,
             disk_bytes=self._ground.caps.disk_bytes if layout.workspace_changes else 0,
+            scratch=layout.scratch if layout.workspace_changes else "",
+            scratch_bytes=self._ground.caps.scratch_bytes,
         )
 
     def keeps(self, folder: str, workspace: str, /) -> bool:

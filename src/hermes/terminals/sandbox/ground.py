@@ -31,9 +31,10 @@ class Ground(Struct, frozen=True, kw_only=True):
     network: Network | None = None
     maps: Callable[[str], bool] = lambda _path: False  # as root: whether a box can own these files
 
-    def user_of_box(self, means: Means, workspace: str) -> bool:
+    def user_of_box(self, means: Means, workspace: str, scratch: str = "") -> bool:
         """Return True if the box runs as a user other than root."""
-        return means.other_user and self.maps(workspace)
+        shown = (workspace, scratch) if scratch else (workspace,)
+        return means.other_user and all(map(self.maps, shown))
 
 
 def shared_guards(ground: Ground, means: Means) -> tuple[Guard, ...]:

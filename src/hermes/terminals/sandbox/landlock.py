@@ -19,6 +19,7 @@ from msgspec.structs import replace
 
 from hermes.core.errors import ToolFailed
 from hermes.ports.sandbox import Box, BoxRequest, Guard
+from hermes.ports.scratch import HOME, TEMPORARY, on_disk
 from hermes.terminals.environment import BOX_HOME
 from hermes.terminals.program import ENTER
 from hermes.terminals.sandbox.bridge import bridge_steps, demanded, network_guard
@@ -36,9 +37,12 @@ from hermes.terminals.sandbox.places import (
     Layout,
     ShownPath,
     is_below,
+    is_in_scratch,
     layout_of,
+    make_mount_points,
     named_user,
     outlasts,
+    scratch_environment,
 )
 from hermes.terminals.sandbox.seccomp import INET, INET6, NETLINK, Machine, seccomp_filter
 
@@ -73,6 +77,8 @@ def steps(layout: Layout, shared: ShownPath, means: Means, caps: Caps) -> list[s
     done += _workspace_rules(layout, means)
     if layout.note:
         done += ["allow", str(READ | WRITE | CUT), layout.note]
+    if layout.scratch and not means.namespaces:
+        done += ["allow", str(CHANGE if layout.workspace_changes else LOOK), layout.scratch]
     for path in layout.shown if means.namespaces else _uncovered(layout):
         done += _allow(LOOK, path)
     done += system_rules(layout.readable, shared, means)
@@ -120,17 +126,24 @@ def _namespaces(layout: Layout, shared: ShownPath, means: Means, caps: Caps) -> 
     own = OWN if means.other_user else ""
     system = system_mounts(layout.readable, caps.scratch_bytes)
     done += system.taken
+    for _ in TEMPORARY if layout.scratch else ():
+        done += ["take", f"{own}rw", layout.scratch]
     done += ["take", f"{own}rw" if layout.workspace_changes else f"{own}ro", layout.workspace]
     done += ["take", f"{own}rw", layout.note] if layout.note else []
     for path in layout.shown:
         done += ["take", f"{own}ro", path]
-    done += ["root", ROOT_SIZE, *system.put, "put", "folder", layout.workspace]
+    done += ["root", ROOT_SIZE, *system.put]
+    for path in TEMPORARY if layout.scratch else ():
+        done += ["put", "folder", path]
+    done += ["put", "folder", layout.workspace]
     # As root without another user, hide what only file modes protect.
     closed = () if means.other_user else shared.closed
     done += _inside(layout, closed)
     done += ["folder", BOX_HOME]
+    for path in TEMPORARY if layout.scratch and not layout.workspace_changes else ():
+        done += ["still", path]
     if means.other_user:
-        done += ["give", BOX_HOME, *BOX_IDS]
+        done += ["give", BOX_HOME, *BOX_IDS] if not layout.scratch else []
         for path, content in named_user(BOX_USER):
             done += ["replace", path, content.encode().hex()]
     masked = MASKED if os.geteuid() == 0 and not means.other_user else READABLE_BY_ALL
@@ -253,11 +266,19 @@ class LandlockSandbox:
             limits = limit_words(self._ground.caps, own_users=False, boxed=False)
             return Box(environment=self._ground.seen.host, limits=limits, groups=groups)
         layout, environment = layout_of(self._ground.places, wish), self._ground.seen.boxed
+        if layout.scratch and self._means.namespaces:
+            make_mount_points(layout)
+            environment = {**environment, **scratch_environment(layout)}
+        elif layout.scratch:  # no mount can give it another name
+            if is_in_scratch(self._ground.places, wish, layout.workdir):
+                layout = replace(layout, workdir=on_disk(layout.workdir, layout.scratch))
+            own = {"HOME": f"{layout.scratch}/{HOME}", "TMPDIR": layout.scratch}
+            environment = {**environment, **own}
         if wish.profile == "net":
             network = demanded(self._ground.network)
             layout = replace(layout, door=network.made_door())
             environment = {**environment, **network.environment}
-        other = self._ground.user_of_box(self._means, layout.workspace)
+        other = self._ground.user_of_box(self._means, layout.workspace, layout.scratch)
         means = replace(self._means, other_user=other)
         entered = steps(layout, self._ground.places.shared, means, self._ground.caps)
         return Box(
@@ -267,6 +288,8 @@ class LandlockSandbox:
             groups=groups,
             workspace=layout.workspace,
             disk_bytes=self._ground.caps.disk_bytes if layout.workspace_changes else 0,
+            scratch=layout.scratch if layout.workspace_changes else "",
+            scratch_bytes=self._ground.caps.scratch_bytes,
         )
 
     def keeps(self, folder: str, workspace: str, /) -> bool:

@@ -15,6 +15,7 @@ from msgspec.structs import replace
 
 from hermes.core.errors import ToolFailed
 from hermes.ports.sandbox import BoxRequest
+from hermes.ports.scratch import SCRATCH, TEMPORARY, is_scratch, on_disk
 from hermes.terminals.environment import BOX_HOME
 from hermes.terminals.sandbox.traps import Guarded, guarded_in
 
@@ -37,8 +38,9 @@ MASKED = (
     *READABLE_BY_ALL,
     *("/proc/kcore", "/proc/kmsg", "/proc/kallsyms", "/proc/sysrq-trigger", "/proc/timer_list"),
 )
-SCRATCH = "/tmp"  # noqa: S108 - inside the box it is a file system of its own
-FLEETING = (SCRATCH, "/var/tmp", "/dev/shm")  # noqa: S108 - gone with each command
+SHARED_MEMORY = "/dev/shm"  # noqa: S108 - a file system of the box
+# Gone with each command, but for a scratch place that is mounted over the first two.
+FLEETING = (*TEMPORARY, SHARED_MEMORY)
 ALWAYS_THERE = ("/", "/proc", "/dev", *FLEETING)
 WORKSPACE = "workspace"  # the only visible folder of our home
 ENTRIES_MAX = 50_000
@@ -56,6 +58,7 @@ class Layout(Struct, frozen=True, kw_only=True):
     shown: tuple[str, ...] = ()  # read-only, on top of everything, even of hidden paths
     covered: tuple[str, ...] = ()  # hidden parts of those
     note: str = ""
+    scratch: str = ""  # shown as /tmp; "": that is empty, and gone with the command
     door: str = ""  # the folder with the proxy's socket, if there is a network
     workdir: str
 
@@ -160,8 +163,9 @@ def layout_of(places: SandboxPaths, wish: BoxRequest) -> Layout:
     _demand_room(places)
     hidden = _inside(places)
     shown = _shown(places, wish, hidden)
-    workdir = os.path.realpath(wish.workdir)
-    _demand_visible(places, shown, workdir)
+    workdir = _workdir(places, wish)
+    if not is_in_scratch(places, wish, workdir):
+        _demand_visible(places, shown, workdir)
     root, changes = str(places.workspace), wish.profile != "read"
     guarded = guarded_in(root, frozenset(hidden)) if changes else Guarded()
     return Layout(
@@ -174,8 +178,44 @@ def layout_of(places: SandboxPaths, wish: BoxRequest) -> Layout:
         shown=shown,
         covered=_covered(places, wish, hidden),
         note=wish.note,
+        scratch=wish.scratch,
         workdir=workdir,
     )
+
+
+def _workdir(places: SandboxPaths, wish: BoxRequest) -> str:
+    """Of a path in the scratch place, the machine's own /tmp says nothing."""
+    inside = is_in_scratch(places, wish, wish.workdir)
+    return wish.workdir if inside else os.path.realpath(wish.workdir)
+
+
+def is_in_scratch(places: SandboxPaths, wish: BoxRequest, path: str) -> bool:
+    """Return True for a path of the scratch place, as a command names it."""
+    ours = (str(places.root(wish.workspace)), str(places.home), str(places.person))
+    return bool(wish.scratch) and is_scratch(path) and not _beneath(path, ours)
+
+
+def scratch_environment(layout: Layout) -> dict[str, str]:
+    """Where programs put temporary files: a command that may change nothing has a folder of its own
+    for them, which is gone with it."""
+    return {} if layout.workspace_changes else {"TMPDIR": SHARED_MEMORY}
+
+
+def make_mount_points(layout: Layout) -> None:
+    """Where the workspace or another visible path lies below /tmp, a scratch place needs a folder
+    to put it on. Raise ToolFailed if it cannot be made."""
+    paths = (layout.workspace, layout.note, *layout.shown)
+    try:
+        for path in (each for each in paths if each and is_scratch(each)):
+            point = Path(on_disk(path, layout.scratch))
+            folder = point if Path(path).is_dir() else point.parent
+            for each in (*reversed(folder.parents), folder):
+                if is_below(str(each), layout.scratch):
+                    each.mkdir(mode=0o700, exist_ok=True)
+            if folder is not point:
+                point.touch(0o600)
+    except OSError as refused:
+        raise ToolFailed(f"The scratch place cannot be shown: {refused}.") from refused
 
 
 def _covered(places: SandboxPaths, wish: BoxRequest, hidden: tuple[str, ...]) -> tuple[str, ...]:

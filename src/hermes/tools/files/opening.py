@@ -16,9 +16,10 @@ from hermes.core.errors import ToolFailed
 from hermes.core.grants import is_beneath
 from hermes.ports.workspace import FileAccess, Files, FileStatus, WorkspacePaths
 from hermes.text.similar import likely
-from hermes.tools.files.reachable import WORKSPACE, demand_reach, output_call
+from hermes.tools.files.reachable import WORKSPACE, demand_reach, is_in_scratch, output_call
 
 TOP = "/"
+FOREIGN = " /tmp is a place of this conversation alone: files of other programs are not there."
 SIBLINGS_MAX = 2_000
 SUGGESTIONS_MAX = 3
 # Where a person keeps keys and what was typed: a second name of such a file is as guarded.
@@ -133,6 +134,8 @@ class JudgedFiles:
         full = str(path)
         if is_beneath(full, self.places.root):
             top = self.places.root
+        elif is_in_scratch(self.places, full):
+            top = self.places.scratch
         else:
             is_output = output_call(self.places, full) is not None
             top = posixpath.dirname(full) if is_output else TOP
@@ -156,10 +159,14 @@ class JudgedFiles:
         try:
             yield
         except FileNotFoundError as missing:
-            raise ToolFailed(f"{path} does not exist.{self._suggestion(path)}") from missing
+            hint = self._suggestion(path) or self._foreign(path)
+            raise ToolFailed(f"{path} does not exist.{hint}") from missing
         except OSError as refused:
             said = _SAID.get(refused.errno or 0, refused.strerror or str(refused))
             raise ToolFailed(f"{path}: {said}.") from refused
+
+    def _foreign(self, path: PurePath) -> str:
+        return FOREIGN if is_in_scratch(self.places, str(path)) else ""
 
     def _suggestion(self, path: PurePath) -> str:
         """Names beside the missing one that look like it."""
@@ -169,7 +176,7 @@ class JudgedFiles:
             access = self._access(folder)
             beside = self._files.list(str(folder), limit=SIBLINGS_MAX, access=access)
         except FileNotFoundError:
-            return f" Nor does the directory {folder}."
+            return f" Nor does the directory {folder}.{self._foreign(path)}"
         except (OSError, ToolFailed):
             return ""
         lower = {entry.name.lower(): entry.name for entry in beside}

@@ -52,6 +52,8 @@ class Sensitivity(IntEnum):
 
 def reach_of(places: WorkspacePaths, full: str) -> Sensitivity:
     """Of an absolute, normalised path, by its letters."""
+    if is_in_scratch(places, full):
+        return Sensitivity.KEYS if _holds_keys(full.rpartition("/")[2]) else Sensitivity.WORK
     if _is_guarded(places, full) and output_call(places, full) is None:
         return Sensitivity.GUARDED
     if output_call(places, full) is not None:
@@ -64,7 +66,7 @@ def reach_of(places: WorkspacePaths, full: str) -> Sensitivity:
             return Sensitivity.GUARDED
         case Zone.SYSTEM:
             return Sensitivity.SYSTEM
-        case _ if PRIVATE_FILE.fullmatch(name) and not EXAMPLE_FILE.fullmatch(name):
+        case _ if _holds_keys(name):
             return Sensitivity.KEYS
         case Zone.ELSEWHERE:
             return Sensitivity.ELSEWHERE
@@ -72,6 +74,15 @@ def reach_of(places: WorkspacePaths, full: str) -> Sensitivity:
             # A command has a /tmp of its own; here it is the machine's, with other programs' files.
             elsewhere = is_temporary(full, _place(places))
             return Sensitivity.ELSEWHERE if elsewhere else Sensitivity.WORK
+
+
+def is_in_scratch(places: WorkspacePaths, full: str) -> bool:
+    """Is it in the scratch place of this conversation, which its commands know as `/tmp`?"""
+    return bool(places.scratch) and is_beneath(full, places.scratch)
+
+
+def _holds_keys(name: str) -> bool:
+    return bool(PRIVATE_FILE.fullmatch(name)) and not EXAMPLE_FILE.fullmatch(name)
 
 
 def output_call(places: WorkspacePaths, full: str) -> str | None:
@@ -122,7 +133,8 @@ def _read_finding(path: str, reach: Sensitivity) -> Finding:
 
 
 def _write_finding(places: WorkspacePaths, path: str, full: str, reach: Sensitivity) -> Finding:
-    if not is_beneath(full, places.root):
+    in_scratch = is_in_scratch(places, full)
+    if not is_beneath(full, places.root) and not in_scratch:
         return Finding(verdict=Ask(f"{named(path)} is outside the workspace"), capabilities=LASTS)
     if _runs_later(places, full):
         later = Ask(f"what is written to {named(path)} may run later")
@@ -134,7 +146,7 @@ def _write_finding(places: WorkspacePaths, path: str, full: str, reach: Sensitiv
     if reach is not Sensitivity.WORK:
         return Finding(verdict=Ask(f"{named(path)} is a file of your own"), capabilities=LASTS)
     # A program obeys it later: after strangers' text, that is asked about.
-    obeyed = is_obeyed(posixpath.relpath(full, places.root))
+    obeyed = is_obeyed(posixpath.relpath(full, places.scratch if in_scratch else places.root))
     return Finding(capabilities=OBEYED_LATER) if obeyed else Finding()
 
 

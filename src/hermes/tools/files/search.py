@@ -12,11 +12,12 @@ from hermes.core.messages import Effect, Outcome
 from hermes.core.policy import Capability
 from hermes.core.ports import Tool, ToolContext, ToolResult
 from hermes.lazy import LazyPattern
+from hermes.ports.scratch import as_seen
 from hermes.ports.workspace import FileSearch, SearchFound, SearchMatch, Workspace
 from hermes.tools.arguments import Arguments
 from hermes.tools.files.file_labels import FileLabels, together
 from hermes.tools.files.opening import JudgedFiles
-from hermes.tools.files.paths import CAME_FROM, here, path_of, workdir_of
+from hermes.tools.files.paths import CAME_FROM, here, path_of, placed, workdir_of
 from hermes.tools.files.reachable import Sensitivity, file_finding, labels_of, reach_of
 from hermes.tools.output import CONTROLS, clipped, joined, line_cut
 from hermes.tools.shell.paths import SECRET_NAMES, absolute
@@ -80,6 +81,7 @@ def search_tool(
             where=where,
             workdir=workdir,
             workspace=context.facts.get(CAME_FROM, ""),
+            scratch=files.places.scratch,
             glob=arguments.glob or "",
             limit=(arguments.limit or LIMIT_DEFAULT) + 1,
             timeout_s=seconds_max,
@@ -92,7 +94,7 @@ def search_tool(
         if labels is None or result.outcome is not Outcome.OK:
             return result
         own = await asyncio.to_thread(
-            _labels, labels, [absolute(path, workdir) for path in reaches]
+            _labels, labels, [placed(files.places, absolute(path, workdir)) for path in reaches]
         )
         return replace(result, labels=(*result.labels, *own))
 
@@ -152,17 +154,21 @@ def _where(
     none that is put there later."""
     workdir, _note = workdir_of(workspace.files, files.places, context.facts)
     if arguments.path:
-        return workdir, files.real_path(path_of(files.places, context.facts, arguments.path))
-    files.real_path(PurePosixPath(workdir))
+        real = files.real_path(path_of(files.places, context.facts, arguments.path))
+        return workdir, as_seen(real, files.places.scratch)
+    files.real_path(PurePosixPath(placed(files.places, workdir)))
     return workdir, HERE
 
 
 def _reaches(files: JudgedFiles, search: FileSearch, found: SearchFound) -> dict[str, Sensitivity]:
     """Of each path that was found. The one that was asked for by its name was judged by it."""
-    full = {each.path: absolute(each.path, search.workdir) for each in found.matches}
+    full = {
+        each.path: placed(files.places, absolute(each.path, search.workdir))
+        for each in found.matches
+    }
     reaches = {path: reach_of(files.places, real) for path, real in full.items()}
     for path, reach in reaches.items():
-        if reach is Sensitivity.KEYS and full[path] == search.where:
+        if reach is Sensitivity.KEYS and full[path] == placed(files.places, search.where):
             reaches[path] = Sensitivity.ELSEWHERE
     plain = [path for path, reach in reaches.items() if reach < Sensitivity.KEYS]
     second = files.second_names([full[path] for path in plain])

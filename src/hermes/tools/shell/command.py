@@ -5,6 +5,8 @@ The grammar of shells stands behind it, which most conversations do not need: it
 
 from pathlib import Path
 
+from msgspec.structs import replace
+
 from hermes.core.policy import Finding
 from hermes.core.ports import Presented
 from hermes.tools.shell.check import check_command
@@ -34,7 +36,7 @@ def finding(command: str, place: CommandPlace) -> Finding:
 
 def prepared(command: str, place: CommandPlace, root: str) -> PreparedCommand:
     """Return what runs of a command without a question, and in which sandbox."""
-    return prepare_command(command, check_command(command, place), root)
+    return prepare_command(command, check_command(command, place), replace(place, root=root))
 
 
 def presented(command: str, place: CommandPlace) -> Presented:

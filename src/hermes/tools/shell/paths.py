@@ -31,6 +31,7 @@ class CommandPlace(Struct, frozen=True, kw_only=True):
     cwd: str
     home: str
     guarded: tuple[str, ...] = ()  # our own: settings, secrets, database, pairing
+    scratch: str = ""  # what it sees as /tmp and finds again at the next command, on the disk
 
 
 TEMPORARY = ("/tmp", "/var/tmp")  # noqa: S108

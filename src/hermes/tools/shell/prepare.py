@@ -10,6 +10,7 @@ from msgspec import Struct
 
 from hermes.ports.sandbox import Profile
 from hermes.tools.shell.git import ATTRIBUTES, quiet_git
+from hermes.tools.shell.paths import CommandPlace, is_temporary
 from hermes.tools.shell.private_files import private_files
 from hermes.tools.shell.verdict import Judgement
 
@@ -24,12 +25,13 @@ class PreparedCommand(Struct, frozen=True, kw_only=True):
     readable: tuple[str, ...] = ()  # more that it may read
 
 
-def prepare_command(command: str, judged: Judgement, root: str) -> PreparedCommand:
+def prepare_command(command: str, judged: Judgement, place: CommandPlace) -> PreparedCommand:
     """For a command without a yes of its own. May look at the disk."""
     if not judged.text:  # the owner allowed it once and for all: by a template, or by the mode
         return PreparedCommand(command=shlex.join(judged.argv) if judged.argv else command)
     text, readable = judged.text, tuple[str, ...]()
-    if judged.overwrites:  # a file that appeared meanwhile is not overwritten either
+    lasting = [each for each in judged.overwrites if not _is_scratch(each.path, place)]
+    if lasting:  # a file that appeared meanwhile is not overwritten either
         text = f"set -C\n{text}"
     if any(call.name == "git" for call in judged.invocations):
         text, readable = f"{quiet_git()}\n{text}", (str(ATTRIBUTES),)
@@ -37,6 +39,10 @@ def prepare_command(command: str, judged: Judgement, root: str) -> PreparedComma
         command=text,
         judged=True,
         profile="read" if judged.reads else "write",
-        covered=private_files(root),
+        covered=private_files(place.root),
         readable=readable,
     )
+
+
+def _is_scratch(path: str, place: CommandPlace) -> bool:
+    return bool(place.scratch) and is_temporary(path, place)

@@ -75,7 +75,11 @@ def judge_carry(call: Invocation, checker: PathChecker) -> None:
     _demand_no_loss(checker, call.name, given, sources, target)
     if not sources or any(word.may_be_option for word in given.operands):
         checker.reasons.ask(f"{call.name}: it is not clear which file goes where")
-    if call.name == "mv" and is_temporary(target.shape, checker.place):
+    if (
+        call.name == "mv"
+        and not checker.place.scratch
+        and is_temporary(target.shape, checker.place)
+    ):
         checker.reasons.ask("mv: temporary files are gone with the command")
     deep = bool(given.options & programs.RECURSIVE)
     ends = {word.shape.rstrip("/").rpartition("/")[2] for word in sources}
