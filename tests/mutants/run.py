@@ -36,7 +36,7 @@ MUTANTS = (
     Mutant(
         name="an effect is run again after a crash",
         breaks="C23",
-        file="core/step.py",
+        file="core/step_calls.py",
         old="if call_state.stage is Stage.STARTED and call_state.effect is Effect.EFFECT:",
         new="if False:",
     ),
@@ -44,18 +44,18 @@ MUTANTS = (
         name="a call runs before its start is durable",
         breaks="start, C23",
         file="gateway/worker.py",
-        old="        before = lane.session.turn\n",
-        new="        before = lane.session.turn\n"
+        old="        before = active.session.turn\n",
+        new="        before = active.session.turn\n"
         "        for launch in plan.launches:\n"
         "            assert isinstance(launch, Launch)\n"
-        "            self._launch(lane, launch, desk)\n"
+        "            self._launch(active, launch, host)\n"
         "        await asyncio.sleep(0.001)\n"
         "        plan = msgspec.structs.replace(plan, launches=())\n",
     ),
     Mutant(
         name="a read that was lost is given up instead of repeated",
         breaks="C22",
-        file="core/step.py",
+        file="core/step_calls.py",
         old="if call_state.stage is Stage.STARTED and call_state.effect is Effect.EFFECT:",
         new="if call_state.stage is Stage.STARTED:",
     ),
@@ -115,16 +115,16 @@ MUTANTS = (
         name="a repeat is sent without its mark",
         breaks="C51",
         file="gateway/delivery.py",
-        old='doubt = _in_doubt(row) and channel.manifest.on_doubt != "same_key"',
-        new="doubt = False",
+        old="return _in_doubt(row) and n == row.chunks_sent and unknown",
+        new="return False",
         tests=(KILLS, "-k", "keyless"),
     ),
     Mutant(
         name="a session rests on a plan made before a message slipped in",
         breaks="C60",
         file="gateway/worker.py",
-        old="        if lane.flights or not alone or isinstance(plan.then, More):\n",
-        new="        if lane.flights or isinstance(plan.then, More):\n",
+        old="        if active.in_flight or not alone or isinstance(plan.then, More):\n",
+        new="        if active.in_flight or isinstance(plan.then, More):\n",
         tests=(SCHEDULES,),
     ),
     Mutant(

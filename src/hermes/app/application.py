@@ -18,17 +18,21 @@ from hermes.agent.prompt import Prompt
 from hermes.agent.toolsets import LazyToolset
 from hermes.app.attended import attended
 from hermes.app.engine import Parts, build, new_id, serving
+from hermes.app.limits import (
+    budgets_of,
+    child_limits,
+    price_of,
+    resume_rules,
+    turn_limits,
+)
 from hermes.app.platforms import Platforms, hooks_of, platforms_of, roles_in
 from hermes.app.storage import CALLS, audit_key_of, demand_store
 from hermes.app.storage import store_only as store_only
 from hermes.channels.kit.plugin import Held
-from hermes.core.budget import Budgets, TurnLimits
-from hermes.core.channel import Command, Service
-from hermes.core.child_sessions import ChildLimits
+from hermes.core.channel import Channel, Command, Service
 from hermes.core.errors import Misconfigured
 from hermes.core.ids import CallId, TurnId
-from hermes.core.messages import Reply, Usage
-from hermes.core.rules import ResumeRules
+from hermes.core.messages import Reply
 from hermes.core.session import Session
 from hermes.core.signals import Emit
 from hermes.core.store import MediaStore, Store
@@ -199,8 +203,7 @@ async def _parts(
     asks_model: bool = True,
 ) -> AsyncIterator[Parts]:
     secrets_process.no_dumps()
-    windows = app_models.LearnedWindows(home)
-    models = app_models.Models(settings, windows, required=asks_model)
+    models = app_models.Models(settings, app_models.LearnedWindows(home), required=asks_model)
     hosts = settings.terminal.allow_hosts
     sink = live_secrets.sink_of(home, settings)
     live = LiveSettings(home, settings, environ=os.environ)
@@ -221,11 +224,7 @@ async def _parts(
                 try_model=models.try_model,
                 tools=LazyToolset(lambda: equipped().tools),
                 skills=lambda: equipped().skills,
-                channels=(
-                    *platforms.channels,
-                    reviewer.SilentChannel(),
-                    kept_answers.KeptAnswers(home / "schedules"),
-                ),
+                channels=(*platforms.channels, *_own_channels(home)),
                 screens=platforms.screens,
                 role=platforms.role,
                 sink=sink,
@@ -241,24 +240,34 @@ async def _parts(
                 window=models.window,
                 full_at=settings.compression.at,
                 keep=settings.compression.keep,
-                limits=TurnLimits(
-                    steps_max=settings.agent.steps_max, tokens_max=settings.agent.tokens_max
-                ),
-                child_limits=ChildLimits(parallel=settings.delegation.max_parallel),
+                limits=turn_limits(settings),
+                child_limits=child_limits(settings),
                 keep_report=lambda reply: equipped().keep_report(reply),
-                price=_price(settings),
-                budgets=_budgets(settings),
-                resume=_resume(settings),
+                price=price_of(settings),
+                budgets=budgets_of(settings),
+                resume=resume_rules(settings),
                 busy=settings.gateway.busy,
                 on_stop=settings.sessions.on_stop,
                 jobs_max=settings.schedules.max_parallel,
             )
         finally:
-            for close in (*platforms.closing, models.aclose):
-                await close()
-            if workspace.is_made:
-                await workspace().terminal.sweep()  # of old output, after the answer
-                await workspace().close()  # what runs goes on
+            await _leave((*platforms.closing, models.aclose), workspace)
+
+
+def _own_channels(home: Path) -> Sequence[Channel]:
+    """Channels that lead to no person: reviews, and answers of jobs that are only kept."""
+    return reviewer.SilentChannel(), kept_answers.KeptAnswers(home / "schedules")
+
+
+async def _leave(
+    closing: Sequence[Callable[[], Awaitable[None]]], workspace: "Lazy[Workspace]"
+) -> None:
+    """Close connections, and clean old output up after the answer; commands that run continue."""
+    for close in closing:
+        await close()
+    if workspace.is_made:
+        await workspace().terminal.sweep()
+        await workspace().close()
 
 
 def _demand_sound(settings: "Settings") -> None:
@@ -302,15 +311,6 @@ def _commands(
     settings: "Settings", models: "app_models.Models", equipped: "agent_setup.AgentSetup"
 ) -> Mapping[str, Sequence[Command]]:
     return {**equipped.commands, **costs.cost_commands(settings, models.context_window)}
-
-
-def _price(settings: "Settings") -> Callable[[str, Usage, int], float | None]:
-    made = Lazy(lambda: costs.pricing(settings))
-
-    def price(model: str, usage: Usage, calls: int) -> float | None:
-        return made()(model, usage, calls)
-
-    return price
 
 
 def _services(home: Path, settings: "Settings") -> Sequence[Service]:
@@ -368,24 +368,6 @@ def _workspace(
 ) -> "Workspace":
     environ = {**os.environ, "HERMES_HOME": str(home), **({INSIDE: inside} if inside else {})}
     return workspaces.workspace_for(home, settings, workdir, environ=environ, sink=sink)
-
-
-def _resume(settings: "Settings") -> ResumeRules:
-    resume = settings.gateway.resume
-    return ResumeRules(
-        auto=resume.auto, freshness_s=resume.freshness_s, attempts_max=resume.attempts_max
-    )
-
-
-def _budgets(settings: "Settings") -> Budgets:
-    budgets = settings.budgets
-    return Budgets(
-        session_tokens=budgets.session_tokens,
-        person_day_tokens=budgets.person_day_tokens,
-        day_tokens=budgets.day_tokens,
-        day_cost=budgets.day_cost,
-        automation_share=budgets.automation_share,
-    )
 
 
 async def _is_over(store: Store, call: CallId) -> bool:

@@ -17,7 +17,7 @@ from hermes.views.families import short_id
 
 NOTHING = "No subagents are working for this chat."
 USAGE = "/agents lists them. /agents tail ID shows the latest of one, /agents stop ID|all ends it."
-UNKNOWN = "I do not know the subagent “{}”. /agents lists those at work."
+UNKNOWN = "I do not know the subagent “{}”. /agents lists those that are running."
 TAIL_LINES = 6
 TAIL_CHARS = 200
 
@@ -65,7 +65,7 @@ def _listed(at_work: Sequence[tuple[int, Session, Turn]], now: float) -> str:
     if not at_work:
         return NOTHING
     lines = [_line(depth, session, turn, now) for depth, session, turn in at_work]
-    return "\n".join([f"{counted(len(lines), 'subagent')} at work:", *lines, USAGE])
+    return "\n".join([f"{counted(len(lines), 'subagent')} running:", *lines, USAGE])
 
 
 def _line(depth: int, session: Session, turn: Turn, now: float) -> str:
@@ -122,7 +122,7 @@ AGENTS_COMMAND = Command(
     name="/agents",
     least=Role.PAIRED,
     busy=Busy.NOW,
-    summary="List the subagents at work for this chat; look at one, or stop it",
+    summary="List the running subagents of this chat; look at one, or stop it",
     run_async=_agents,
     argument="[stop ID|all, tail ID]",
 )

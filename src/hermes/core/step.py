@@ -11,10 +11,10 @@ from msgspec.json import encode
 from hermes.core.budget import over_budget, spent
 from hermes.core.job_runs import end_of_run
 from hermes.core.loop_guard import ANSWERS_MAX, REFUSED, WHY, answers, loop_call
-from hermes.core.messages import REPLY, Call, Effect, Inbound
+from hermes.core.messages import REPLY, Call, Inbound
 from hermes.core.people import Role, sender_of
 from hermes.core.repeats import stuck
-from hermes.core.rules import Allow, AllowSandboxed, Ask, Busy, DecisionContext, Deny, Rules
+from hermes.core.rules import Ask, Busy, DecisionContext, Deny, Rules
 from hermes.core.session import (
     CallState,
     Idle,
@@ -30,6 +30,7 @@ from hermes.core.session import (
     speakers,
     waits,
 )
+from hermes.core.step_calls import next_for_calls, results_of
 from hermes.core.steps import (
     AskModel,
     AskPerson,
@@ -43,15 +44,11 @@ from hermes.core.steps import (
     MarkTurn,
     Postpone,
     Prepare,
-    RecoverCall,
-    RefuseCall,
     Relay,
     Reopen,
     Rest,
     ResumeTurn,
-    RunCalls,
     RunCommand,
-    SettleCall,
     StartTurn,
     Steer,
     Step,
@@ -60,10 +57,8 @@ from hermes.core.steps import (
     TakeAnswer,
     TakeResult,
     TellQueued,
-    Wait,
 )
 
-PARALLEL_MAX = 8
 KEPT = "My answer holds something private, and my owner has not allowed me to share it here."
 
 
@@ -150,7 +145,7 @@ def _settled(
     """What ends a call that waits: its result, a person's words where these are the result, or
     that its time is over. A result that is faster than its call's deferral waits for that."""
     for call_state in filter(waits, turn.call_states):
-        if results := _results(session, call_state):
+        if results := results_of(session, call_state):
             return TakeResult(turn.id, call_state.call, results)
         for inbound in session.waiting:
             asked = call_state.wants_text and _is_asked(call_state, inbound)
@@ -159,16 +154,6 @@ def _settled(
         if 0 < call_state.expires_at <= context.at:
             return LetExpire(turn.id, call_state.call.id)
     return None
-
-
-def _results(session: Session, call_state: CallState) -> tuple[Inbound, ...]:
-    """What ends a deferred call; nothing while a part of it is missing."""
-    found: dict[int, Inbound] = {}
-    for inbound in session.waiting if call_state.stage is Stage.DEFERRED else ():
-        if inbound.settles is not None and inbound.settles.call == call_state.call.id:
-            found.setdefault(inbound.settles.part, inbound)
-    wanted = range(1, call_state.parts + 1) if call_state.parts else tuple(found)[:1]
-    return tuple(found[part] for part in wanted) if all(n in found for n in wanted) else ()
 
 
 def _is_answer(
@@ -305,7 +290,7 @@ def _next_in_turn(session: Session, turn: Turn, rules: Rules, context: DecisionC
     if turn.automatic and not turn.steps and (asked := _loop(session, turn)) is not None:
         return asked
     if any(call_state.stage is not Stage.ENDED for call_state in turn.call_states):
-        return _next_for_calls(session, turn, rules, context)
+        return next_for_calls(session, turn, rules, context)
     if turn.options.calls and not turn.steps:
         return GiveCalls(turn.id, turn.options.calls)
     if (over := end_of_run(turn, context.at)) is not None:
@@ -356,53 +341,3 @@ def _is_too_long(session: Session, rules: Rules, context: DecisionContext) -> bo
     window = rules.window(session)
     full = window > 0 and session.filled >= rules.full_at * window
     return full and context.at >= session.compaction.not_before
-
-
-def _next_for_calls(session: Session, turn: Turn, rules: Rules, context: DecisionContext) -> Step:
-    """In the model's order. Calls that may run side by side do, whether they are at work or wait
-    for something outside; nothing overtakes one that may not."""
-    open_ = [call_state for call_state in turn.call_states if call_state.stage is not Stage.ENDED]
-    flying = [t for t in open_ if t.stage is Stage.STARTED and t.epoch == context.epoch]
-    together: list[Call] = []
-    before = 0  # calls that are at work or wait
-    for call_state in open_:
-        parallel = rules.parallel(call_state.call)
-        if call_state in flying or waits(call_state):
-            before += 1
-            if not parallel:
-                break
-            continue
-        step = _next_for_call(session, turn, call_state, rules, context)
-        if not (parallel and isinstance(step, RunCalls)):
-            free = not before or (parallel and not flying)
-            return step if free and not together else _begun(turn, together, flying)
-        together.append(call_state.call)
-        if len(together) + len(flying) >= PARALLEL_MAX:
-            break
-    return _begun(turn, together, flying)
-
-
-def _begun(turn: Turn, calls: list[Call], flying: list[CallState]) -> Step:
-    if calls:
-        return RunCalls(turn.id, tuple(calls))
-    return Wait() if flying else Rest()
-
-
-def _next_for_call(
-    session: Session, turn: Turn, call_state: CallState, rules: Rules, context: DecisionContext
-) -> Step:
-    call = call_state.call
-    if call_state.stage is Stage.STARTED and call_state.effect is Effect.EFFECT:
-        seeks = call.tool in rules.recovers
-        return RecoverCall(turn.id, call) if seeks else SettleCall(turn.id, call)
-    if call.fault:
-        return RefuseCall(turn.id, call, call.fault, denied=False)
-    if call_state.stage in (Stage.ALLOWED, Stage.STARTED):
-        return RunCalls(turn.id, (call,))
-    match rules.verdict(session, call, context):
-        case Allow() | AllowSandboxed():
-            return RunCalls(turn.id, (call,))
-        case Ask(why=why):
-            return AskPerson(turn.id, call, why)
-        case Deny(why=why):
-            return RefuseCall(turn.id, call, why, denied=True)
