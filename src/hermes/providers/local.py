@@ -46,6 +46,7 @@ _PASSED_ON: Final = ("HOME", "LANG", "LD_LIBRARY_PATH", "PATH", "PYTHONPATH", "T
 ANSWER_TOKENS_MAX, TALK_TOKENS_MAX = 2_048, 512
 # Always the same answer to the same words: a person who tries it twice learns more from that. A
 # penalty for repeated words keeps the smallest from going round in circles, and breaks JSON.
+PLAIN: Final = Quirks()
 BODY: Final = {"temperature": 0.0}
 TALK_BODY: Final = {**BODY, "repeat_penalty": 1.1}
 
@@ -91,7 +92,7 @@ class Local:
         model: LocalModel,
         *,
         timeouts: ProviderTimeouts,
-        quirks: Quirks = Quirks(),
+        quirks: Quirks = PLAIN,
         command: Sequence[str] = (sys.executable, "-P", str(_SERVER)),
         environ: Mapping[str, str] = os.environ,
         new_key: Callable[[], str] = lambda: secrets.token_urlsafe(24),
