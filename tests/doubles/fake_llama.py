@@ -48,6 +48,7 @@ def _answers(key: str) -> type[BaseHTTPRequestHandler]:
                 os._exit(9)
             system = [m["content"] for m in body["messages"] if m["role"] == "system"]
             heard = {"pid": os.getpid(), "said": said, "system": system, "tools": "tools" in body}
+            heard["format"] = body.get("response_format", {}).get("type", "")
             message = {"role": "assistant", "content": f"built-in heard {json.dumps(heard)}"}
             choice = {"index": 0, "message": message, "finish_reason": "stop"}
             self._send(200, {"choices": [choice], "usage": {"prompt_tokens": 3}})

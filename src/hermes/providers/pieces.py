@@ -17,6 +17,8 @@ IMAGES_MAX: Final = 20  # the newest ones of a request; older ones are named onl
 TOOL_NAME_CHARS_MAX: Final = 64
 NO_OUTPUT: Final = "(no output)"  # a blank result is refused by some
 
+CallForm = Literal["native", "text"]
+
 _NINE: Final = "0123456789abcdefghijklmnopqrstuvwxyz"
 
 
@@ -33,7 +35,7 @@ class Quirks(Struct, frozen=True, kw_only=True):
     call_extras: bool = False  # each call carries `extra_content` that it wants back
     call_extra_blank: str = ""  # JSON: what it takes for a call of another model
     cache_marks: bool = False
-    calls: Literal["native", "text"] = "native"  # text: the profile for small models
+    calls: CallForm = "native"  # text: the profile for small models
     grammar: bool = True  # with calls as text: `response_format` keeps the model to its form
     body: Mapping[str, object] = {}
     headers: Mapping[str, str] = {}

@@ -13,7 +13,7 @@ from hermes.core.errors import Misconfigured
 from hermes.lazy import LazyModule
 from hermes.providers.catalogue import ENTRIES, CatalogueEntry, canonical, closest
 from hermes.providers.endpoint import Endpoint, EndpointLabel
-from hermes.providers.pieces import Quirks
+from hermes.providers.pieces import CallForm, Quirks
 from hermes.providers.profile import is_small
 from hermes.providers.settings import ProviderSettings
 from hermes.wire.origin import BadURL, origin
@@ -62,7 +62,8 @@ def _plan(settings: ProviderSettings, env: Mapping[str, str], at: str) -> Reques
         return RequestPlan(at=at, settings=settings, entry=entry)
     if entry.protocol == "local":
         folder = here.weights_folder(settings.weights, env)
-        quirks = Quirks(body=settings.body)
+        calls: CallForm = "text" if is_small(settings) else "native"
+        quirks = Quirks(body=settings.body, calls=calls)
         return RequestPlan(at=at, settings=settings, entry=entry, quirks=quirks, weights=folder)
     if not settings.name.strip():
         raise Misconfigured(f"{at}.name", "no model is chosen", "Run: hermes model")

@@ -31,6 +31,8 @@ def is_small(model: ProviderSettings) -> bool:
         return False
     if model.base_url and not is_loopback(model.base_url):
         return False
+    if entry.protocol == "local" and not model.name:
+        return True  # the built-in model that is here, and none of those is large
     billions = parameters(model.name)
     return billions is not None and billions <= SMALL_BILLIONS_MAX
 
