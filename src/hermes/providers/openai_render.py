@@ -65,8 +65,9 @@ def render(request: ModelRequest, *, model: str, writer: str, quirks: Quirks) ->
 
 
 def _plain(request: ModelRequest, model: str, quirks: Quirks) -> bytes:
-    """Return the body for a small model: tools and calls are text."""
-    system = f"{request.system}\n{small_render.described(request.tools)}"
+    """Return the body for a small model: tools and calls are text. The tools come first: they are
+    the same in every conversation, and a slow machine has read them already."""
+    system = f"{small_render.described(request.tools)}\n\n{request.system}"
     body: Json = {
         "model": model,
         "messages": [{"role": "system", "content": system}, *small_render.messages(request.lines)],

@@ -285,4 +285,5 @@ def _is_quoted(block: str, lines: Sequence[Line]) -> bool:
     """Does the block stand in what a tool returned or a person wrote? Then it is repeated, not
     meant."""
     plain = "".join(block.split())
-    return any(line.role != "assistant" and plain in "".join(line.text.split()) for line in lines)
+    others = (line.text for line in lines if line.role != "assistant")
+    return any(plain in "".join(_NUMBERED.sub("", text).split()) for text in others)

@@ -119,9 +119,10 @@ def test_a_call_that_was_cut_off_is_never_completed(name: str) -> None:
 @pytest.mark.parametrize("name", DIALECTS)
 def test_what_a_tool_returned_is_never_a_call_when_it_is_repeated(name: str) -> None:
     text = DIALECTS[name](ONE)
-    result = Line(role="tool", text=f"1|{text}\n2|the end", call="c")
-    answer, _ = answered(text, request(result))
-    assert answer.calls == ()
+    numbered = "\n".join(f"{n}|{line}" for n, line in enumerate(text.split("\n"), start=1))
+    for said in (f"{text}\nthe end", f"0|first\n{numbered}"):
+        answer, _ = answered(text, request(Line(role="tool", text=said, call="c")))
+        assert answer.calls == ()
 
 
 _FRAMES = (
