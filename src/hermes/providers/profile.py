@@ -34,7 +34,9 @@ def is_small(model: ProviderSettings) -> bool:
     if entry.protocol == "local" and not model.name:
         return True  # the built-in model that is here, and none of those is large
     billions = parameters(model.name)
-    return billions is not None and billions <= SMALL_BILLIONS_MAX
+    if billions is None:
+        return entry.protocol == "local"  # the weights that come with Hermes are small
+    return billions <= SMALL_BILLIONS_MAX
 
 
 def parameters(name: str) -> float | None:

@@ -227,7 +227,9 @@ def test_each_provider_is_in_the_documentation() -> None:
 
 def test_the_script_of_the_documentation_is_valid(tmp_path: Path) -> None:
     text = (ROOT / "docs" / "PROVIDERS.md").read_text(encoding="utf-8")
-    example = text.split("```json\n", 1)[1].split("```", 1)[0]
+    example = (
+        text.split("## The scripted provider", 1)[1].split("```json\n", 1)[1].split("```", 1)[0]
+    )
     path = tmp_path / "script.json"
     path.write_text(example, encoding="utf-8")
     assert json.loads(example)

@@ -1,6 +1,7 @@
 """The profile for small models: who gets it, what they are told, and what they answer."""
 
 import json
+from pathlib import Path
 
 import pytest
 from hypothesis import given
@@ -11,6 +12,7 @@ from hermes.core.messages import Call, Line
 from hermes.core.ports import ModelRequest
 from hermes.providers.openai_render import render
 from hermes.providers.pieces import Quirks
+from hermes.providers.plan import planned
 from hermes.providers.profile import is_small, parameters
 from hermes.providers.settings import ProviderSettings
 from hermes.providers.small_calls import small_reader
@@ -41,6 +43,8 @@ def test_a_name_tells_the_size_of_a_model(name: str, billions: float | None) -> 
         (ProviderSettings(provider="ollama", name="qwen2.5-coder:7b"), False),
         (ProviderSettings(provider="ollama", name="mystery"), False),
         (ProviderSettings(provider="local", name="qwen2.5-coder-0.5b"), True),
+        (ProviderSettings(provider="local"), True),
+        (ProviderSettings(provider="local", name="qwen2.5-coder-7b"), False),
         (ProviderSettings(provider="openrouter", name="qwen/qwen3-4b"), False),
         (
             ProviderSettings(provider="custom", base_url="http://127.0.0.1:1/v1", name="x-3b"),
@@ -55,6 +59,13 @@ def test_small_local_models_get_the_profile_by_themselves(
     model: ProviderSettings, small: bool
 ) -> None:
     assert is_small(model) is small
+
+
+def test_a_built_in_model_is_asked_in_its_profile(tmp_path: Path) -> None:
+    for profile, calls in (("auto", "text"), ("full", "native")):
+        settings = ProviderSettings(provider="local", profile=profile, weights=str(tmp_path))
+        [plan] = planned(settings, {})
+        assert plan.quirks.calls == calls
 
 
 def test_history_is_written_as_the_model_would_have_written_it() -> None:
