@@ -24,10 +24,12 @@ from hermes.core.events import (
     CallEnded,
     CompactionAsked,
     Event,
+    GoalJudged,
     ModelAnswered,
     PromptMade,
     TurnEnded,
 )
+from hermes.core.goals import TASK, judged_text, verdict_in
 from hermes.core.ids import ReplyId
 from hermes.core.messages import Call, Line, Media, Outcome, Reply, Spent, sound
 from hermes.core.policy import PRIVATE, UNTRUSTED
@@ -129,6 +131,22 @@ class Agent(Struct, frozen=True, kw_only=True):
         """One small question without tools. Raises a ProviderFailed."""
         request = ModelRequest(system=task, lines=(Line(role="user", text=text),))
         return await self._considered(self.small(), purpose, request)
+
+    async def judge(self, session: Session, lines: Sequence[Line]) -> tuple[Event, ...]:
+        """Ask the small model whether the goal is reached, by the last turn's answer and calls."""
+        assert session.goal is not None, "only a goal is judged"
+        text = judged_text(session.goal, lines, session.facts.todo)
+        try:
+            found = await self.consider("goal", TASK, text)
+        except (ProviderFailed, Misconfigured) as failure:
+            return (GoalJudged("error", self.clock(), str(failure)),)
+        verdict, why = verdict_in(found.text)
+        unread = f"it said “{found.text[:100]}”" if verdict == "error" else why
+        return (GoalJudged(verdict, self.clock(), unread, (found.spent,)),)
+
+    def unjudged(self, error: Exception) -> tuple[Event, ...]:
+        """Judging failed in a way that nobody foresaw."""
+        return (GoalJudged("error", self.clock(), f"{type(error).__name__}: {error}"),)
 
     async def run(self, context: ToolContext) -> tuple[Event, ...]:
         """Make the call. Whatever goes wrong in a tool becomes a result that the model reads."""

@@ -281,6 +281,7 @@ def _rules(parts: Parts, commands: Mapping[str, Busy], permit: Permit) -> Rules:
         box=permit.box,
         limits=parts.limits,
         child_limits=parts.child_limits,
+        cost=lambda usage: _cost(parts, usage),
         budgets=parts.budgets,
         resume=parts.resume,
         busy=parts.busy,
@@ -288,6 +289,17 @@ def _rules(parts: Parts, commands: Mapping[str, Busy], permit: Permit) -> Rules:
         window=lambda session: parts.window(model_of(session)),
         full_at=parts.full_at,
     )
+
+
+def _cost(parts: Parts, usage: Mapping[str, Usage]) -> float | None:
+    """US dollars, by the provider's count or the list; None when a price is not known."""
+    total = 0.0
+    for model, used in usage.items():
+        known = used.cost if used.cost is not None else parts.price(model, used, 1)
+        if known is None:
+            return None
+        total += known
+    return total
 
 
 def _agent(parts: Parts, permit: Permit) -> Agent:

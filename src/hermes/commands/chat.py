@@ -8,6 +8,7 @@ from hermes.commands.background import BACKGROUND_COMMAND
 from hermes.commands.compress import COMPRESS_COMMAND
 from hermes.commands.conversations import CONVERSATION_COMMANDS
 from hermes.commands.exchanges import EXCHANGE_COMMANDS
+from hermes.commands.goal import GOAL_COMMAND
 from hermes.commands.overview import overview_commands
 from hermes.commands.people import PEOPLE_COMMANDS
 from hermes.commands.place import TryModel, place_commands
@@ -54,6 +55,7 @@ def chat_commands(
         *turn_commands(on_stop, is_command),
         BACKGROUND_COMMAND,
         AGENTS_COMMAND,
+        GOAL_COMMAND,
         *QUESTION_COMMANDS,
     )
     groups["People"] = PEOPLE_COMMANDS

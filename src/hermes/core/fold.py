@@ -7,6 +7,7 @@ from typing import Any
 from msgspec.structs import replace
 
 from hermes.core import events as e
+from hermes.core import fold_goals
 from hermes.core.budget import tokens_of
 from hermes.core.errors import Refused
 from hermes.core.fold_calls import (
@@ -141,6 +142,7 @@ def _started(session: Session, event: e.TurnStarted) -> Session:
         filled=session.filled + sum(tokens_of(i.text) for i in taken),
         view=read_with(session.view, taken),
         answered=after_words(session, taken),
+        goal=fold_goals.begun(session.goal, taken),
     )
 
 
@@ -238,7 +240,12 @@ def _answered(session: Session, event: e.ModelAnswered) -> Session:
         compaction = replace(compaction, overflows=0)
     used = session.used + counted
     return replace(
-        with_turn(session, turn), unread=(), filled=filled, used=used, compaction=compaction
+        with_turn(session, turn),
+        unread=(),
+        filled=filled,
+        used=used,
+        compaction=compaction,
+        goal=fold_goals.spent(session.goal, event),
     )
 
 
@@ -251,17 +258,20 @@ def _ended(session: Session, event: e.TurnEnded) -> Session:
         failed = event.outcome == "failed"
         failures = session.failures + 1 if failed else 0
         session = replace(session, failures=failures, incident=event.why if failed else "")
-    return replace(session, phase=Idle(), runs=0, unread=_unread(session, turn, reached=False))
+    goal, unread = fold_goals.ended(session.goal, turn, event.outcome), _unread(session, turn)
+    return replace(session, phase=Idle(), runs=0, unread=unread, goal=goal)
 
 
 def _interrupted(session: Session, event: e.TurnInterrupted) -> Session:
     turn = current_turn(session, event.turn)
     unread = _unread(session, turn, reached=event.reached)
-    return replace(session, phase=Idle(), runs=0, unread=unread)
+    goal = fold_goals.interrupted(session.goal)
+    return replace(session, phase=Idle(), runs=0, unread=unread, goal=goal)
 
 
 def _suspended(session: Session, event: e.SessionSuspended) -> Session:
-    return replace(session, phase=Suspended(session.turn, event.why, event.at))
+    goal = fold_goals.interrupted(session.goal)
+    return replace(session, phase=Suspended(session.turn, event.why, event.at), goal=goal)
 
 
 def _reset(session: Session, event: e.SessionReset) -> Session:
@@ -283,6 +293,7 @@ def _reset(session: Session, event: e.SessionReset) -> Session:
         viewed_at=session.position + 1,
         grants=(),
         sources=(),
+        goal=None,
     )
 
 
@@ -331,10 +342,13 @@ _FOLDS: dict[type, Callable[[Session, Any], Session]] = {
     e.JobRemoved: lambda session, _event: session,
     e.OccurrencesSkipped: lambda session, _event: session,
     e.TimerRewound: lambda session, _event: session,
+    e.GoalSet: fold_goals.goal_set,
+    e.GoalPaused: fold_goals.goal_paused,
+    e.GoalJudged: fold_goals.goal_judged,
 }
 
 
-def _unread(session: Session, turn: Turn, *, reached: bool) -> tuple[CallId, ...]:
+def _unread(session: Session, turn: Turn, *, reached: bool = False) -> tuple[CallId, ...]:
     if turn.answer is not None or reached:
         return ()
     fresh = tuple(

@@ -29,7 +29,7 @@ _PURPOSES: dict[Origin, str] = {  # of a turn's own model calls; else they are f
 }
 
 
-_SPENT = (e.ModelAnswered, e.CallEnded, e.Compacted, e.CompactionFailed)
+_SPENT = (e.ModelAnswered, e.CallEnded, e.Compacted, e.CompactionFailed, e.GoalJudged)
 _BEGINS = (e.TurnStarted, e.TurnResumed, e.CallStarted)  # not without somebody's leave
 
 
@@ -243,6 +243,8 @@ def replies_of(event: e.Event) -> tuple[Reply, ...]:
             | e.MessageRelayed(replies=replies)
             | e.Compacted(replies=replies)
             | e.CompactionFailed(replies=replies)
+            | e.GoalSet(replies=replies)
+            | e.GoalPaused(replies=replies)
         ):
             return replies
         case _:
@@ -275,8 +277,8 @@ def usage_rows(before: Session, event: e.Event, after: Session, number: int) -> 
         case e.ModelAnswered(model=model, usage=usage) if turn is not None:
             purpose = _PURPOSES.get(turn.origin, "turn")
             spent = (Spent(purpose=purpose, model=model, usage=usage),)
-        case e.CallEnded(spent=spent) | e.Compacted(spent=spent) | e.CompactionFailed(spent=spent):
-            pass
+        case e.CallEnded() | e.Compacted() | e.CompactionFailed() | e.GoalJudged():
+            spent = event.spent
     who = (turn.address.platform, turn.sender) if turn else (platform_of(before.key), "")
     bought = [(who, each) for each in spent]
     for inbound in before.waiting:

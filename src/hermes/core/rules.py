@@ -9,7 +9,7 @@ from msgspec import Struct
 from hermes.core.budget import Budgets, SpentToday, TurnLimits
 from hermes.core.child_sessions import ChildLimits, Crowd, PartResult, joined_text
 from hermes.core.ids import SessionKey
-from hermes.core.messages import Call, Effect
+from hermes.core.messages import Call, Effect, Usage
 from hermes.core.people import Role, Sender
 from hermes.core.session import Session
 from hermes.core.trust import TrustRegister
@@ -87,6 +87,7 @@ class Rules(Struct, frozen=True, kw_only=True):
     verdict: Judge = lambda _session, _call, _context: Allow()
     may_answer: Judge = lambda _session, _reply, _context: Allow()
     limits: TurnLimits = TurnLimits()
+    cost: Callable[[Mapping[str, Usage]], float | None] = lambda _usage: None  # by model
     child_limits: ChildLimits = ChildLimits()
     budgets: Budgets = Budgets()
     resume: ResumeRules = ResumeRules()

@@ -12,6 +12,7 @@ from msgspec import Struct, field
 
 from hermes.core import events as e
 from hermes.core.facts import SessionFacts
+from hermes.core.goals import Goal
 from hermes.core.grants import Grant
 from hermes.core.ids import CallId, SessionId, SessionKey, TurnId
 from hermes.core.messages import (
@@ -190,6 +191,7 @@ class Session(Struct, frozen=True, kw_only=True, omit_defaults=True):
     heard_at: float = 0.0  # when a person last wrote here; see `Manifest.window_s`
     failures: int = 0  # of a job's runs, in a row
     incident: str = ""  # why the last one failed
+    goal: Goal | None = None  # what it works towards by itself
     salvaged: bool = False  # what is before cannot be read, and nobody has put that in order yet
 
     @property

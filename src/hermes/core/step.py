@@ -31,6 +31,7 @@ from hermes.core.session import (
     waits,
 )
 from hermes.core.step_calls import next_for_calls, results_of
+from hermes.core.step_goals import goal_interrupted, next_for_goal
 from hermes.core.steps import (
     AskModel,
     AskPerson,
@@ -64,20 +65,13 @@ KEPT = "My answer holds something private, and my owner has not allowed me to sh
 
 def next_step(session: Session, rules: Rules, context: DecisionContext) -> Step:
     first = _sent_away(session, rules, context) or _command(session, rules) or _passed_on(session)
+    if first is None and (paused := goal_interrupted(session)) is not None:
+        return paused
     if first is not None:
         return first
     match session.phase:
         case Idle():
-            if session.compaction.wanted is not None and session.compaction.wanted.address:
-                return Postpone() if context.draining else Compact(None, session.viewed_at)
-            said = _said(session, rules)
-            if said and context.draining:
-                return _told_to_wait(session, said, rules, context) or Postpone()
-            if said and _is_run(said[0]) and context.full:
-                return Postpone()
-            if said and not context.crowd.has_room(said[0], rules.child_limits):
-                return Postpone()
-            return StartTurn(tuple(ref(inbound) for inbound in said)) if said else Rest()
+            return _next_of_idle(session, rules, context)
         case Suspended(why=why):
             said = _said(session, rules)
             if said and context.draining:
@@ -95,6 +89,21 @@ def next_step(session: Session, rules: Rules, context: DecisionContext) -> Step:
             return settled or busy or _next_in_turn(session, turn, rules, context)
         case _:
             assert_never(session.phase)
+
+
+def _next_of_idle(session: Session, rules: Rules, context: DecisionContext) -> Step:
+    if session.compaction.wanted is not None and session.compaction.wanted.address:
+        return Postpone() if context.draining else Compact(None, session.viewed_at)
+    said = _said(session, rules)
+    if said and context.draining:
+        return _told_to_wait(session, said, rules, context) or Postpone()
+    if said and _is_run(said[0]) and context.full:
+        return Postpone()
+    if said and not context.crowd.has_room(said[0], rules.child_limits):
+        return Postpone()
+    if said:
+        return StartTurn(tuple(ref(inbound) for inbound in said))
+    return Rest() if session.waiting else next_for_goal(session, rules, context)
 
 
 def _sent_away(session: Session, rules: Rules, context: DecisionContext) -> Drop | Expel | None:

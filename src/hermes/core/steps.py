@@ -182,6 +182,29 @@ class SettleCall(Struct, frozen=True):
     call: Call
 
 
+class JudgeGoal(Struct, frozen=True):
+    """A turn for the goal has ended: is it reached?"""
+
+    turns: int
+    errors: int  # of the judge, in a row
+
+
+class ContinueGoal(Struct, frozen=True):
+    """Begin the next turn for the goal."""
+
+
+class PauseGoal(Struct, frozen=True):
+    """No turn begins for it until a person says so."""
+
+    why: str
+
+
+class EndGoal(Struct, frozen=True):
+    """The goal is reached."""
+
+    why: str
+
+
 class Finish(Struct, frozen=True):
     """`failed`: the text says why a job's run came to nothing."""
 
@@ -219,5 +242,9 @@ Step = (
     | RunCalls
     | RecoverCall
     | SettleCall
+    | JudgeGoal
+    | ContinueGoal
+    | PauseGoal
+    | EndGoal
     | Finish
 )

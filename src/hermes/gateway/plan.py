@@ -28,6 +28,7 @@ from hermes.core.rules import Rules
 from hermes.core.session import Session, Turn, call_id, chosen, ref, speakers
 from hermes.core.step import next_step
 from hermes.core.transcript import LOST
+from hermes.gateway.goals import goal_events
 from hermes.gateway.process_state import ProcessState
 
 EVENTS_MAX = 200  # in one commit
@@ -81,7 +82,7 @@ class More(Struct, frozen=True):
 
 
 # What a worker asks the agent, one at a time.
-Question = s.Prepare | s.Compact | s.AskModel | s.AskPerson
+Question = s.Prepare | s.Compact | s.AskModel | s.AskPerson | s.JudgeGoal
 
 
 class Plan(Struct, frozen=True, kw_only=True):
@@ -136,12 +137,19 @@ class Planner(Struct, frozen=True, kw_only=True):
                     call = self._command_call(session, step, epoch=epoch, reached=reached)
                     launches.append(AsyncCommand(command=self.commands[step.name], call=call))
                 return Plan(events=tuple(events), launches=tuple(launches), then=s.Wait())
-            for made in self._recorded(session, step, epoch=epoch, reached=reached):
+            for made in self._events(session, step, epoch=epoch, reached=reached):
                 event = with_remark(session, made)
                 session = fold(session, event)
                 events.append(event)
             launches += _launches(step)
         return Plan(events=tuple(events), launches=tuple(launches), then=More())
+
+    def _events(
+        self, session: Session, step: s.Step, *, epoch: int, reached: bool
+    ) -> tuple[e.Event, ...]:
+        if isinstance(step, s.ContinueGoal | s.PauseGoal | s.EndGoal):
+            return goal_events(session, step, self.process.clock(), self.rules.cost)
+        return self._recorded(session, step, epoch=epoch, reached=reached)
 
     def _recorded(
         self, session: Session, step: s.Step, *, epoch: int, reached: bool

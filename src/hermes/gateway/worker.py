@@ -24,7 +24,7 @@ from hermes.core.ports import NOWHERE, ToolContext
 from hermes.core.projection import Commit, UsageRow, commit_of
 from hermes.core.session import Session, Stage, Turn, ref
 from hermes.core.signals import Emit, Glimpse, Recorded, Signal, Watch
-from hermes.core.steps import AskPerson, Compact, Postpone, Prepare, Rest, Wait
+from hermes.core.steps import AskPerson, Compact, JudgeGoal, Postpone, Prepare, Rest, Wait
 from hermes.core.store import Claim, Fence, Journal
 from hermes.gateway.plan import AsyncCommand, Launch, More, Plan, Planner, Question, record_result
 from hermes.gateway.session_cache import ActiveSession, InFlight
@@ -202,7 +202,8 @@ class Worker(Struct, frozen=True, kw_only=True):
             return
         if active.lines is None and not isinstance(step, Prepare | AskPerson):
             active.read(await self.journal.lines(active.session.view.spans))
-        self._fly(active, step, step.turn, self._asked(active, step))
+        turn = None if isinstance(step, JudgeGoal) else step.turn
+        self._fly(active, step, turn, self._asked(active, step))
 
     def _asked(
         self, active: ActiveSession, step: Question
@@ -215,6 +216,9 @@ class Worker(Struct, frozen=True, kw_only=True):
                 lambda: agent.compact(step, session, lines, watch),
                 lambda error: agent.kept(step, session, error),
             )
+        if isinstance(step, JudgeGoal):
+            read = tuple(active.lines or ())
+            return outcome(lambda: agent.judge(session, read), agent.unjudged)
         assert turn is not None, "a model or a person is asked for an open turn only"
         if isinstance(step, Prepare):
             return self._prepared(session, turn)

@@ -92,6 +92,9 @@ _NOT_OF_A_TURN = (
     e.JobRemoved,
     e.OccurrencesSkipped,
     e.TimerRewound,
+    e.GoalSet,
+    e.GoalPaused,
+    e.GoalJudged,
 )
 
 
