@@ -139,6 +139,48 @@ SCRIPT = [
             {"text": "Done."},
         ],
     },
+    {
+        "match": "^Check all three",
+        "steps": [
+            {
+                "text": "I look at them side by side.",
+                "calls": [
+                    {
+                        "tool": "delegate_task",
+                        "arguments": {
+                            "tasks": [
+                                {"goal": "Read the retry loop"},
+                                {"goal": "Look at the tests"},
+                                {"goal": "Search for other loops"},
+                            ]
+                        },
+                    }
+                ],
+            },
+            {"text": "Two loops leave out their last number."},
+        ],
+    },
+    {
+        "match": "^Read the retry",
+        "steps": [
+            {"calls": [{"tool": "read_file", "arguments": {"path": "client.py"}}]},
+            {"text": "The loop tries twice instead of three times."},
+        ],
+    },
+    {
+        "match": "^Look at the tests",
+        "steps": [
+            {"calls": [{"tool": "read_file", "arguments": {"path": "run_tests.py"}}]},
+            {"text": "42 tests.", "delay_s": 60},
+        ],
+    },
+    {
+        "match": "^Search for other",
+        "steps": [
+            {"calls": [{"tool": "search_files", "arguments": {"pattern": "range"}}]},
+            {"text": "One more.", "delay_s": 60},
+        ],
+    },
     {"match": "", "steps": [{"text": "Noted: {last}"}]},
 ]
 CLIENT = """\
@@ -166,6 +208,7 @@ def main() -> int:
         draw(folder, "approval", "dark", DARK, approval)
         draw(folder, "completion", "dark", DARK, completion)
         draw(folder, "resume", "dark", DARK, resume)
+        draw(folder, "subagents", "dark", DARK, subagents)
     demo = [sys.executable, "-P", "-m", "hermes", "demo", "crash"]
     return subprocess.run([*demo, "--svg", str(HERE / "crash.svg")], check=False).returncode
 
@@ -269,6 +312,16 @@ def completion(seen: Emulator) -> None:
     seen.type("/re")
     seen.until("/resume")
     seen.settle()
+
+
+def subagents(seen: Emulator) -> None:
+    seen.type("Check all three places where we retry\r")
+    seen.until("Read the retry loop: done")
+    seen.until("Search for other loops: thinking")
+    seen.type("/agents\r")
+    seen.until("2 subagents running")
+    time.sleep(1.0)
+    seen.look()
 
 
 def resume(seen: Emulator) -> None:

@@ -45,6 +45,7 @@ from hermes.gateway.call_results import CallResults
 from hermes.gateway.cross_post import CrossPost
 from hermes.gateway.delivery import Delivery
 from hermes.gateway.drafts import Drafts
+from hermes.gateway.family_lines import FamilyLines
 from hermes.gateway.inbound_rate import InboundRate
 from hermes.gateway.intake import Intake
 from hermes.gateway.live import Hub
@@ -207,6 +208,7 @@ def build(parts: Parts) -> Gateway:
             clean=lambda event: cleaned(event, parts.sink),
             veil=lambda watch: veiled(watch, parts.sink),
             emit=hub.emit,
+            families=FamilyLines(emit=hub.emit, clock=parts.clock),
             node=node,
             spend=spending.charge,
             fetched=frozenset(manifest.name for manifest in manifests if manifest.fetched),
@@ -375,6 +377,7 @@ def serving(
             outbox=parts.store.outbox,
             clock=parts.clock,
             is_sure=engine.is_sure,
+            wake=engine.start,
             drawn=engine.delivery.drawn,
         ),
         admission=Admission(

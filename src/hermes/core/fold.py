@@ -19,6 +19,7 @@ from hermes.core.fold_calls import (
 )
 from hermes.core.fold_turn import (
     current_turn,
+    open_turn,
     running_turn,
     taken_messages,
     with_turn,
@@ -99,11 +100,11 @@ def _told(session: Session, event: e.PersonTold) -> Session:
 
 def _draft_begun(session: Session, event: e.DraftBegun) -> Session:
     unseen = UnseenDraft(event.turn, event.text, event.behind)
-    return with_turn(session, replace(running_turn(session, event.turn), unseen=unseen))
+    return with_turn(session, replace(open_turn(session, event.turn), unseen=unseen))
 
 
 def _draft(session: Session, event: e.DraftShown) -> Session:
-    turn = running_turn(session, event.turn)
+    turn = open_turn(session, event.turn)
     return with_turn(session, replace(turn, draft=event.receipt, unseen=None))
 
 

@@ -20,10 +20,11 @@ class ThoughtDelta(Struct, frozen=True):
 
 
 class CallProgress(Struct, frozen=True):
-    """More output of a call that is running."""
+    """More output of a call that is running; or, with `replaces`, all that there is to see now."""
 
     call: CallId
     text: str
+    replaces: bool = False
 
 
 class Retrying(Struct, frozen=True):

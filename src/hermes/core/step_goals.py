@@ -21,13 +21,13 @@ def goal_interrupted(session: Session) -> PauseGoal | None:
 
 
 def next_for_goal(
-    session: Session, rules: Rules, moment: DecisionContext
+    session: Session, rules: Rules, context: DecisionContext
 ) -> JudgeGoal | ContinueGoal | PauseGoal | EndGoal | Postpone | Rest:
     """For a session without a turn and without messages."""
     goal = session.goal
     if goal is None or goal.paused:
         return Rest()
-    if moment.draining:
+    if context.draining:
         return Postpone()
     if goal.stage == "unjudged":
         return _judged(goal)

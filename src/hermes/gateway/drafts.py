@@ -26,7 +26,7 @@ from hermes.core.ids import TurnId
 from hermes.core.messages import Address, UnseenDraft
 from hermes.core.outbox import Outbox
 from hermes.core.session import Running
-from hermes.core.signals import Recorded, Retrying, Signal, TextDelta
+from hermes.core.signals import CallProgress, Recorded, Retrying, Signal, TextDelta
 from hermes.gateway.send_rate import SendRate
 from hermes.gateway.session_cache import ActiveSession, SessionCache
 from hermes.gateway.windows import ReplyWindows
@@ -50,10 +50,15 @@ class Sketch(Struct):
     receipt: str
     unseen: UnseenDraft | None  # begun by a process before us, or by us
     heard: str = ""  # the last of it, as much as a chat shows
+    below: str = ""  # what its children do, as lines behind it
     shown: str = ""
     recorded: set[type[Event]] = field(default_factory=set)
     over: bool = False
     bell: asyncio.Event = field(default_factory=asyncio.Event)
+
+    @property
+    def text(self) -> str:
+        return "\n\n".join(part for part in (self.heard, self.below) if part.strip())[-CHARS_MAX:]
 
 
 class Drafts(Struct, kw_only=True):
@@ -65,6 +70,7 @@ class Drafts(Struct, kw_only=True):
     outbox: Outbox
     clock: Callable[[], float]
     is_sure: Callable[[], bool]  # that the sessions here are still ours
+    wake: Callable[[ActiveSession], None]  # a session that waits writes down what is shown, too
     drawn: dict[TurnId, str]  # receipts of our drafts, shared with Delivery; "": no draft was sent
     _closing: bool = False
     _sketches: dict[TurnId, Sketch] = field(default_factory=dict)
@@ -76,6 +82,10 @@ class Drafts(Struct, kw_only=True):
             case TextDelta(text=text):
                 if (sketch := self._sketches.get(signal.turn)) is not None:
                     sketch.heard = (sketch.heard + text)[-CHARS_MAX:]
+            case CallProgress(text=text, replaces=True):
+                if (sketch := self._sketches.get(signal.turn)) is not None:
+                    sketch.below = text
+                    sketch.bell.set()
             case Retrying():
                 if (sketch := self._sketches.get(signal.turn)) is not None:
                     sketch.heard = ""
@@ -139,7 +149,7 @@ class Drafts(Struct, kw_only=True):
             await self._rest(sketch, SIGHT_S)
             while not sketch.over and await self._may_write(sketch):
                 now = asyncio.get_running_loop().time()
-                if draft_s and sketch.heard.strip() and sketch.heard != sketch.shown:
+                if draft_s and sketch.text.strip() and sketch.text != sketch.shown:
                     await self._draw(sketch, screen)
                 types = manifest.typing_s and not sketch.receipt and not sketch.over
                 if types and now - typed_at >= typing_s:
@@ -156,13 +166,13 @@ class Drafts(Struct, kw_only=True):
 
     async def _draw(self, sketch: Sketch, screen: Screen) -> None:
         untrusted = "untrusted" in sketch.active.session.view.labels
-        heard = sketch.heard
-        text = without_addresses(heard) if untrusted else heard
+        whole = sketch.text
+        text = without_addresses(whole) if untrusted else whole
         if sketch.receipt:
             if DraftShown in sketch.recorded and await self.pace.spare(
                 sketch.address, lambda: self._redraw(sketch, screen, text)
             ):
-                sketch.shown = heard
+                sketch.shown = whole
             return
         if sketch.unseen is None and not await self._announced(sketch, screen, text):
             return
@@ -179,6 +189,7 @@ class Drafts(Struct, kw_only=True):
             del self.drawn[next(iter(self.drawn))]
         self.drawn[sketch.turn] = ""
         sketch.active.tell(DraftBegun(sketch.turn, text, behind, self.clock()))
+        self.wake(sketch.active)
         with contextlib.suppress(TimeoutError):
             async with asyncio.timeout(RECORDED_S):
                 while DraftBegun not in sketch.recorded and not sketch.over:
@@ -202,6 +213,7 @@ class Drafts(Struct, kw_only=True):
             raise
         self.drawn[sketch.turn] = sketch.receipt = receipt
         sketch.active.tell(DraftShown(sketch.turn, receipt, self.clock()))
+        self.wake(sketch.active)
 
     async def _found(self, sketch: Sketch, screen: Screen, unseen: UnseenDraft) -> str:
         address = sketch.address

@@ -73,7 +73,7 @@ class Gateway(Struct, kw_only=True):
             self.delivery.windows.heard(inbound)
             active = self.sessions.get(accepted.key)
             if active is not None and active.learn(event, accepted.position):
-                self._start(active)
+                self.start(active)
             else:
                 await self.dispatch(accepted.key)
                 if accepted.key in self.unreadable:
@@ -203,9 +203,10 @@ class Gateway(Struct, kw_only=True):
 
     def wake(self, active: ActiveSession) -> None:
         active.ring()
-        self._start(active)
+        self.start(active)
 
-    def _start(self, active: ActiveSession) -> None:
+    def start(self, active: ActiveSession) -> None:
+        """Move a session forward, unless that happens already."""
         if not active.busy and not self.halted:
             work = survived(lambda: self._advance(active), lambda error: _lost(self, active, error))
             active.task = asyncio.create_task(work)

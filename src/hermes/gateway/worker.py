@@ -14,11 +14,11 @@ from msgspec import Struct
 from hermes.agent.loop import Agent
 from hermes.agent.prompt import PLAIN
 from hermes.core.channel import CommandContext, CommandResult
-from hermes.core.child_sessions import CALL
+from hermes.core.child_sessions import CALL, CHILD
 from hermes.core.errors import HermesError, Outdated, Refused, StoreBusy, StoreFull
 from hermes.core.events import Event, Span
 from hermes.core.fold import fold_all
-from hermes.core.ids import NodeId, SessionKey, TurnId
+from hermes.core.ids import NodeId, SessionKey, TurnId, platform_of
 from hermes.core.messages import Call, TurnOptions
 from hermes.core.ports import NOWHERE, ToolContext
 from hermes.core.projection import Commit, UsageRow, commit_of
@@ -26,6 +26,7 @@ from hermes.core.session import Session, Stage, Turn, ref
 from hermes.core.signals import Emit, Glimpse, Recorded, Signal, Watch
 from hermes.core.steps import AskPerson, Compact, JudgeGoal, Postpone, Prepare, Rest, Wait
 from hermes.core.store import Claim, Fence, Journal
+from hermes.gateway.family_lines import FamilyLines
 from hermes.gateway.plan import AsyncCommand, Launch, More, Plan, Planner, Question, record_result
 from hermes.gateway.session_cache import ActiveSession, InFlight
 from hermes.gateway.supervise import outcome
@@ -59,6 +60,7 @@ class Worker(Struct, frozen=True, kw_only=True):
     clean: Callable[[Event], Event]  # without secrets, before anything is decided by it
     veil: Callable[[Watch], Watch]  # what is shown while it comes, without secrets
     fetched: frozenset[str] = frozenset()  # platforms where nothing is sent
+    families: FamilyLines | None = None  # shows what children do
 
     async def open(self, claim: Claim) -> ActiveSession:
         session = await self.journal.load(claim.key)
@@ -173,6 +175,8 @@ class Worker(Struct, frozen=True, kw_only=True):
         turn = commit.after.turn or before.turn
         recorded = Recorded(events, head)
         self.emit(Signal(before.key, turn.id if turn is not None else TurnId(""), recorded))
+        if self.families is not None and platform_of(before.key) == CHILD:
+            self.families.note(before, commit.after)
         if head == commit.after.position:
             active.snapshot_at = head if due else active.snapshot_at
             return True

@@ -100,6 +100,8 @@ def veiled(watch: Watch, sink: Sink) -> Watch:
             case TextDelta(text=text) | ThoughtDelta(text=text):
                 if shown := stream(type(glimpse)).feed(text):
                     watch(type(glimpse)(shown))
+            case CallProgress(text=text, replaces=True):
+                watch(replace(glimpse, text=sink(text)))
             case CallProgress(call=call, text=text):
                 if shown := stream(call).feed(text):
                     watch(CallProgress(call, shown))

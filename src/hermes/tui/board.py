@@ -100,8 +100,8 @@ class Board:
                 yield from self._settle()
             case ThoughtDelta(text=text):
                 self.thinking = (self.thinking + visible_lines(text))[-THOUGHT_CHARS:]
-            case CallProgress(call=id_, text=text):
-                self.calls.progress(id_, text)
+            case CallProgress(call=id_, text=text, replaces=replaces):
+                self.calls.progress(id_, text, replaces=replaces)
             case Retrying(why=why):
                 yield from self._retry(why)
             case Compacting(done=done, parts=parts):

@@ -21,7 +21,7 @@ FULL_LINES, FULL_WIDTH = 200, 1_000
 ABOUT_LINES, DIFF_LINES = 6, 8
 CALLS_KEPT = 100
 ENDING_CHARS = 1_000  # in which a result says how it ended
-MAIN = ("command", "path", "pattern", "query", "url", "name")
+MAIN = ("command", "path", "pattern", "query", "url", "name", "goal")
 SIGNS = {
     Outcome.OK: "✓",
     Outcome.FAILED: "✗",
@@ -44,6 +44,7 @@ class CallView(Struct, frozen=True, kw_only=True):
     started_at: float | None = None
     ended_at: float | None = None
     outcome: Outcome | None = None
+    whole: bool = False  # each line of its output is of now: none is left out
 
     @property
     def running(self) -> bool:

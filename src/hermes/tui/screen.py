@@ -84,7 +84,7 @@ def _call(look: Look, call: CallView, spin: str) -> Iterable[Row]:
         ("bold", name),
         ("class:quiet", f" {about}  {took}"),
     ]
-    count = OPEN_LINES if look.open_calls else TAIL_LINES
+    count = OPEN_LINES if look.open_calls or call.whole else TAIL_LINES
     for line in last_lines(call, count, look.width - 4):
         yield [("class:quiet", f"  │ {line}")]
 

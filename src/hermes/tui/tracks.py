@@ -43,10 +43,11 @@ class CallViews:
         if call is not None and call.started_at is None:
             self.views[id_] = replace(call, started_at=at)
 
-    def progress(self, id_: CallId, text: str) -> None:
+    def progress(self, id_: CallId, text: str, *, replaces: bool = False) -> None:
         call = self.views.get(id_)
         if call is not None:
-            self.views[id_] = replace(call, output=tail(call.output, text))
+            before = "" if replaces else call.output
+            self.views[id_] = replace(call, output=tail(before, text), whole=replaces)
 
     def end(
         self,
@@ -62,7 +63,7 @@ class CallViews:
             return None
         made = visible_lines(diff) or call.diff
         output = tail("", unfenced(text))
-        ended = replace(call, outcome=outcome, ended_at=at, output=output, diff=made)
+        ended = replace(call, outcome=outcome, ended_at=at, output=output, diff=made, whole=False)
         self.views[id_] = ended
         return ended
 
@@ -89,7 +90,8 @@ class Queue:
         """Take an event. Yield the messages that it moves into the conversation."""
         match event:
             case e.MessageReceived(inbound=inbound):
-                self.waiting[ref(inbound)] = inbound
+                if inbound.settles is None:  # a part of a call's result is no message
+                    self.waiting[ref(inbound)] = inbound
             case e.TurnStarted(messages=messages) | e.TurnResumed(messages=messages):
                 self.sent.difference_update(messages)
                 known = [message for message in messages if message in self.waiting]

@@ -9,7 +9,9 @@ from hermes.channels.api.front import Front
 from hermes.channels.api.refusals import RETRY, Unserved
 from hermes.channels.api.render import HEARTBEAT, sent_event
 from hermes.channels.api.stream import EVENT_STREAM, HEARTBEAT_S
+from hermes.core.child_sessions import call_of_child
 from hermes.core.codec import kind_of
+from hermes.core.ids import SessionKey
 from hermes.core.signals import (
     CallProgress,
     Compacting,
@@ -59,9 +61,17 @@ class Events(Struct, frozen=True, eq=False):
                     await pipe.put(HEARTBEAT)
 
 
+def _parent_of(session: SessionKey) -> dict[str, str]:
+    """The call, and the turn of it, that a child session works for; nothing for other sessions."""
+    found = call_of_child(session)
+    if found is None:
+        return {}
+    return {"parent_call": found[0], "parent_turn": found[0].rpartition("-")[0]}
+
+
 def told(signal: Signal) -> bytes:
     """One signal as server-sent events; events that became durable together are told one by one."""
-    about = {"session": signal.session, "turn": signal.turn}
+    about = {"session": signal.session, "turn": signal.turn, **_parent_of(signal.session)}
     match signal.glimpse:
         case Recorded(events=events, position=position):
             first = position - len(events) + 1
@@ -76,8 +86,9 @@ def told(signal: Signal) -> bytes:
             return sent_event(_json.encode({**about, "text": text}), "text")
         case ThoughtDelta(text=text):
             return sent_event(_json.encode({**about, "text": text}), "thought")
-        case CallProgress(call=call, text=text):
-            return sent_event(_json.encode({**about, "call": call, "text": text}), "progress")
+        case CallProgress(call=call, text=text, replaces=replaces):
+            value = {**about, "call": call, "text": text, "replaces": replaces}
+            return sent_event(_json.encode(value), "progress")
         case Retrying(why=why, delay_s=delay_s):
             value = {**about, "why": why, "delay_s": delay_s}
             return sent_event(_json.encode(value), "retrying")

@@ -29,7 +29,7 @@ async def scene(store: Store, key: SessionKey, recent: int) -> Scene:
         since=await _since(store, session),
         model=session.facts.model,
         filled=session.filled,
-        waiting=len(session.waiting),
+        waiting=sum(inbound.settles is None for inbound in session.waiting),
         asking=counts.asking,
         spent=tuple(spent),
         recent=await _recent(store, session, min(recent, RECENT_MAX)),

@@ -188,6 +188,7 @@ class WireProgress(Struct, frozen=True, tag="progress"):
     turn: TurnId
     call: CallId
     text: str
+    replaces: bool = False
 
 
 class Retry(Struct, frozen=True, tag="retry"):
@@ -251,8 +252,8 @@ def glimpsed(signal: Signal) -> Glimpsed | None:
             return WireText(session, turn, text)
         case ThoughtDelta(text=text):
             return Thinking(session, turn, text)
-        case CallProgress(call=call, text=text):
-            return WireProgress(session, turn, call, text)
+        case CallProgress(call=call, text=text, replaces=replaces):
+            return WireProgress(session, turn, call, text, replaces)
         case Retrying(why=why, delay_s=delay_s):
             return Retry(session, turn, why, delay_s)
         case Compacting(done=done, parts=parts):
@@ -267,8 +268,8 @@ def signal_of(said: Glimpsed | Happened) -> Signal:
             return Signal(said.session, said.turn, TextDelta(text))
         case Thinking(text=text):
             return Signal(said.session, said.turn, ThoughtDelta(text))
-        case WireProgress(call=call, text=text):
-            return Signal(said.session, said.turn, CallProgress(call, text))
+        case WireProgress(call=call, text=text, replaces=replaces):
+            return Signal(said.session, said.turn, CallProgress(call, text, replaces))
         case Retry(why=why, delay_s=delay_s):
             return Signal(said.session, said.turn, Retrying(why, delay_s))
         case SummingUp(done=done, parts=parts):
