@@ -98,6 +98,16 @@ for attempt in range(1, self.retries):   # ends one too early
 
 - `range` leaves out its last number
 - the default of `retries` is right"""
+LOOKS = """\
+from hermes_tools import parallel, search_files, terminal, write_file
+
+paths = search_files("*.py", target="files").splitlines()
+texts = parallel([("read_file", {"path": path}) for path in paths])
+rows = [f"{path}: {text.count('class ')} classes" for path, text in zip(paths, texts)]
+write_file("report.txt", "\\n".join(rows))
+print(*rows, sep="\\n")
+print(terminal("wc -l *.py").splitlines()[-2])
+"""
 SCRIPT = [
     {
         "match": "^Why does",
@@ -181,6 +191,16 @@ SCRIPT = [
             {"text": "One more.", "delay_s": 60},
         ],
     },
+    {
+        "match": "^Which files",
+        "steps": [
+            {
+                "text": "One script looks at all of them.",
+                "calls": [{"tool": "execute_code", "arguments": {"code": LOOKS}}],
+            },
+            {"text": "Both are listed in `report.txt`; `client.py` is the only one with a class."},
+        ],
+    },
     {"match": "", "steps": [{"text": "Noted: {last}"}]},
 ]
 CLIENT = """\
@@ -209,6 +229,7 @@ def main() -> int:
         draw(folder, "completion", "dark", DARK, completion)
         draw(folder, "resume", "dark", DARK, resume)
         draw(folder, "subagents", "dark", DARK, subagents)
+        draw(folder, "script", "dark", DARK, script)
     demo = [sys.executable, "-P", "-m", "hermes", "demo", "crash"]
     return subprocess.run([*demo, "--svg", str(HERE / "crash.svg")], check=False).returncode
 
@@ -340,6 +361,17 @@ def resume(seen: Emulator) -> None:
     seen.type("/resume\r")
     seen.until("Go back to a conversation", on_screen=True)
     seen.type("\x1b[B")
+    seen.settle()
+
+
+def script(seen: Emulator) -> None:
+    seen.type("Which files have classes? Write a report\r")
+    seen.until("Esc to write instead", on_screen=True)
+    time.sleep(1.0)
+    seen.type("y")
+    seen.until("the only one with a class")
+    seen.settle()
+    seen.type("\x0f")
     seen.settle()
 
 

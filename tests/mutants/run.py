@@ -151,6 +151,22 @@ MUTANTS = (
         new='db.execute("PRAGMA synchronous = NORMAL")',
         tests=("tests/unit/stores",),
     ),
+    Mutant(
+        name="a script's call repeated",
+        breaks="C87",
+        file="tools/code/script.py",
+        old="        made, results = calls_made(lines), results_of(lines)\n        began",
+        new="        made, results = calls_made(lines)[:-1], results_of(lines)\n        began",
+        tests=("tests/unit/tools/code", "-k", "c87"),
+    ),
+    Mutant(
+        name="a question is answered by any person",
+        breaks="C85",
+        file="core/step.py",
+        old='    return spoken and later and call_state.asked in ("", sender_of(inbound).name)\n',
+        new="    return spoken and later\n",
+        tests=(CORE,),
+    ),
 )
 
 

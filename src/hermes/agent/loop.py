@@ -7,7 +7,7 @@ from msgspec.structs import replace
 
 from hermes.agent.offer import ToolOffer, model_of
 from hermes.agent.permit import SHARES, Permit, gone
-from hermes.agent.prompt import Prompt
+from hermes.agent.prompt import PLAIN, Prompt
 from hermes.agent.question import CHANGED, Asker
 from hermes.core.announced import announces_act
 from hermes.core.channel import Considered
@@ -31,7 +31,7 @@ from hermes.core.events import (
 )
 from hermes.core.goals import TASK, judged_text, verdict_in
 from hermes.core.ids import ReplyId
-from hermes.core.messages import Call, Line, Media, Outcome, Reply, Spent, sound
+from hermes.core.messages import Call, Line, Media, Outcome, Reply, Spent, TurnOptions, sound
 from hermes.core.policy import PRIVATE, UNTRUSTED
 from hermes.core.ports import (
     Answer,
@@ -58,6 +58,10 @@ DESCRIBE = "Say in one short sentence what this picture shows."
 FILTERED = "The provider withheld this answer by its content filter."
 
 
+async def leave_nothing(_options: TurnOptions) -> None:
+    """A model that answers requests has nothing to leave."""
+
+
 class Agent(Struct, frozen=True, kw_only=True):
     provider: Provider
     chosen: Callable[[str], Provider]  # the model that a session was told to use
@@ -72,6 +76,9 @@ class Agent(Struct, frozen=True, kw_only=True):
     permit: Permit
     asker: Asker
     clock: Callable[[], float]
+    leave: Callable[[TurnOptions], Awaitable[None]] = (
+        leave_nothing  # the model of a turn that is over
+    )
 
     async def ask(
         self, session: Session, turn: Turn, lines: Sequence[Line], watch: Watch
@@ -97,11 +104,14 @@ class Agent(Struct, frozen=True, kw_only=True):
             return (self._failed(session, turn, failure),)
         calls = self.offer.calls(session, turn, answer.calls, specs)
         made = self._answered(turn, answer, provider.name, calls)
-        acts = bool(specs) and not calls and answer.finish == "stop" and announces_act(made.text)
+        may = bool(specs) and not calls and not turn.options.scripted
+        acts = may and answer.finish == "stop" and announces_act(made.text)
         return (replace(made, announces=True) if acts else made,)
 
     async def composed(self, session: Session) -> Prompt:
         """With what is the owner's, where nobody else reads along."""
+        if session.turn is not None and session.turn.options.scripted:
+            return PLAIN
         return await self.compose(session, self.permit.is_owners(session))
 
     async def keep(self, prompt: Prompt, tools: tuple[ToolSpec, ...] | None) -> PromptMade:
@@ -236,6 +246,7 @@ class Agent(Struct, frozen=True, kw_only=True):
             thoughts=answer.thoughts,
             usage=answer.usage,
             model=answer.model or model,
+            outcome=answer.outcome,
         )
 
     def _failed(self, session: Session, turn: Turn, failure: HermesError) -> TurnEnded:

@@ -47,8 +47,11 @@ class ToolOffer(Struct, frozen=True, kw_only=True):
             if tool is not None or name in known:
                 fault = self.permit.refusal(session, name) or fault
             if tool is not None and not fault:
-                fault = tool.check(arguments)
-            calls.append(Call(id=call_id(turn, n), tool=name, arguments=arguments, fault=fault))
+                fault = raw.fault or tool.check(arguments)
+            id_ = call_id(turn, n)
+            calls.append(
+                Call(id=id_, tool=name, arguments=arguments, fault=fault, origin=raw.origin)
+            )
         return tuple(calls)
 
 

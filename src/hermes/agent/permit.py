@@ -96,6 +96,9 @@ class Permit(Struct, frozen=True, kw_only=True):
         turn = session.turn
         return self.tools.withheld(tool, self.scope(session, turn)) if turn is not None else ""
 
+    def scope_of(self, session: Session) -> ToolScope | None:
+        return self.scope(session, session.turn) if session.turn is not None else None
+
     def scope(self, session: Session, turn: Turn) -> ToolScope:
         """For whom tools are asked there. What is off where it came from or where it answers is
         off."""

@@ -171,6 +171,8 @@ class Asker(Struct, frozen=True, kw_only=True):
         if tool is None:
             return Presented(text=both_ends(call.arguments, HEAD_CHARS, TAIL_CHARS))
         seen = await asyncio.to_thread(presented, tool, call, facts)
+        if call.origin:
+            seen = msgspec.structs.replace(seen, notes=(*seen.notes, call.origin))
         if tool.address is None:
             return seen
         return addressed(seen, tool, call, await self.chats(), await self.homes())

@@ -17,6 +17,7 @@ from hermes.app.models import has_small_profile
 from hermes.app.platforms import Platforms, platforms_of
 from hermes.app.prompts import Prompts, PromptSetting
 from hermes.app.schedules import acts_of
+from hermes.app.scripts import code_place
 from hermes.app.subagents import Subagents
 from hermes.app.workspaces import idle_workspace
 from hermes.commands.memory import memory_command
@@ -31,7 +32,7 @@ from hermes.core.policy import PolicySubject
 from hermes.core.ports import Tool, ToolScope, Toolset
 from hermes.egress.client import Fetcher
 from hermes.egress.rules import EgressRules, openings
-from hermes.lazy import LazyModule
+from hermes.lazy import Lazy, LazyModule
 from hermes.memory.files import FileMemories
 from hermes.memory.tool import memory_tool
 from hermes.ports.memory import Memories
@@ -47,8 +48,10 @@ from hermes.skills.library import SkillLibrary
 from hermes.skills.remote import DOWNLOADS, Remote
 from hermes.skills.tools import skill_tools
 from hermes.tools.clarify import clarify_tool
+from hermes.tools.code.execute import execute_code_tool
 from hermes.tools.defaults import default_tools
 from hermes.tools.files.file_labels import FileLabels
+from hermes.tools.labelled import LabelledCommands
 from hermes.tools.script import JobScripts
 from hermes.tools.web import web_extract_tool
 from hermes.views.jobs import JobActs
@@ -99,11 +102,16 @@ def set_up_agent(
     )
     hands = Subagents(settings, workspace, choose)
     jobs = acts_of(home, settings, lambda: [row.name for row in library.rows()])
+    labels = FileLabels(home, workspace.files, time.time_ns, profile=workspace.terminal.usual)
     built_in = default_tools(
         workspace,
         timeout_s=settings.terminal.timeout_s,
         vouch=library.vouch,
-        labels=FileLabels(home, workspace.files, time.time_ns, profile=workspace.terminal.usual),
+        labels=labels,
+    )
+    allowed = Lazy[Toolset](lambda: FilteredToolset(every, _switched_off(settings.tools, switches)))
+    scripts = code_place(
+        home, settings, workspace, allowed, LabelledCommands(workspace, labels).begin_program
     )
     web = web_extract_tool(Fetcher(EgressRules(openings(settings.network.allow))))
     every = CombinedToolset(
@@ -111,6 +119,7 @@ def set_up_agent(
             StaticToolset((*built_in, web, hands.tool())),
             StaticToolset((memory_tool(memories),) if settings.memory.enabled else ()),
             StaticToolset((clarify_tool(settings.clarify.wait),)),
+            StaticToolset((execute_code_tool(scripts),) if settings.code.enabled else ()),
             StaticToolset(skill_tools(library, agent_writes=settings.skills.agent_writes)),
             StaticToolset((cronjob_tool(jobs),) if settings.schedules.enabled else ()),
             JobScripts(
@@ -122,7 +131,7 @@ def set_up_agent(
     return AgentSetup(
         workdir=workspace.places.root,
         tools=ListedToolset(
-            FilteredToolset(every, _switched_off(settings.tools, switches)),
+            allowed(),
             lambda scope: SMALL_TOOLS if has_small_profile(settings, scope.model) else (),
         ),
         prompts=prompts,

@@ -26,6 +26,7 @@ from hermes.app.limits import (
     turn_limits,
 )
 from hermes.app.platforms import Platforms, hooks_of, platforms_of, roles_in
+from hermes.app.scripts import with_scripts
 from hermes.app.storage import CALLS, audit_key_of, demand_store
 from hermes.app.storage import store_only as store_only
 from hermes.channels.kit.plugin import Held
@@ -210,6 +211,7 @@ async def _parts(
     workspace = Lazy(lambda: _workspace(home, settings, platforms.inside, workdir, sink))
     _demand_sound(settings)
     equipped = Lazy(lambda: _equipped(home, settings, platforms, workspace(), live, models.name))
+    minds = with_scripts(models, home, settings, workspace)
     async with store_only(home, settings) as store, _granted(home, hosts):
         if any((home / CALLS).glob("*")):
             await _end_strays(store, workspace().terminal)
@@ -219,7 +221,8 @@ async def _parts(
                 store_kind=settings.store.url.partition(":")[0],
                 disk=lambda: disk_problem(home),
                 provider=models.first,
-                chosen=models.provider,
+                chosen=minds.provider,
+                leave=minds.leave,
                 choose=models.name,
                 try_model=models.try_model,
                 tools=LazyToolset(lambda: equipped().tools),
@@ -237,7 +240,7 @@ async def _parts(
                 compose=_composer(equipped),
                 commands=LazyMapping(lambda: _commands(settings, models, equipped())),
                 small=models.small,
-                window=models.window,
+                window=minds.window,
                 full_at=settings.compression.at,
                 keep=settings.compression.keep,
                 limits=turn_limits(settings),
@@ -251,7 +254,7 @@ async def _parts(
                 jobs_max=settings.schedules.max_parallel,
             )
         finally:
-            await _leave((*platforms.closing, models.aclose), workspace)
+            await _leave((*platforms.closing, minds.aclose), workspace)
 
 
 def _own_channels(home: Path) -> Sequence[Channel]:

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Literal
 from msgspec import Struct, field
 
 from hermes import __version__
-from hermes.agent.loop import Agent
+from hermes.agent.loop import Agent, leave_nothing
 from hermes.agent.offer import ToolOffer, model_of
 from hermes.agent.permit import Permit
 from hermes.agent.prompt import Prompt, Sources, compose, parts_of
@@ -31,7 +31,7 @@ from hermes.core.child_sessions import ChildLimits
 from hermes.core.directory import CHATS_MAX
 from hermes.core.grants import Profile
 from hermes.core.ids import NodeId
-from hermes.core.messages import Reply, Usage
+from hermes.core.messages import Reply, TurnOptions, Usage
 from hermes.core.people import Role, Sender
 from hermes.core.policy import Mode
 from hermes.core.ports import Compactor, Provider, Toolset
@@ -99,6 +99,7 @@ class Parts(Struct, frozen=True, kw_only=True):
     media: MediaStore
     screens: Mapping[str, Screen] = field(default_factory=dict)
     chosen: Callable[[str], Provider] | None = None  # the model of a name; None: there is but one
+    leave: Callable[[TurnOptions], Awaitable[None]] = leave_nothing  # see Agent
     choose: Callable[[str], str] = lambda name: name  # what a person calls it: its name
     try_model: Callable[[str], Awaitable[None]] | None = None  # ask it something, or raise
     role: Callable[[Sender], Role] = lambda _sender: Role.OWNER  # by what a setting says
@@ -337,6 +338,7 @@ def _agent(parts: Parts, permit: Permit) -> Agent:
             clock=parts.clock,
         ),
         clock=parts.clock,
+        leave=parts.leave,
     )
 
 

@@ -4,7 +4,7 @@ import asyncio
 from collections.abc import Callable
 
 from hermes.core.errors import Rejected
-from hermes.core.messages import Reply
+from hermes.core.messages import SCRIPT_NAME, Reply
 from hermes.core.ports import Tool
 from hermes.ports.workspace import FileAccess, Workspace
 from hermes.settings import Settings
@@ -45,7 +45,7 @@ class Subagents:
     async def keep(self, reply: Reply) -> str:
         """The file with all that a subagent said, where that is more than is read at once."""
         least = self._settings.delegation.summary_chars // SHARES
-        if reply.ends is None or len(reply.text) <= least:
+        if reply.ends is None or reply.ends.model == SCRIPT_NAME or len(reply.text) <= least:
             return ""
         return await asyncio.to_thread(self._written, f"{reply.ends.turn}.md", reply.text)
 

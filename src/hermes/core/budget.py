@@ -22,6 +22,8 @@ class TurnLimits(Struct, frozen=True, kw_only=True):
 
 def spent(turn: Turn, limits: TurnLimits) -> str:
     """Why the turn must end now; empty while it may go on. Its own limits only lower ours."""
+    if turn.options.scripted:
+        return ""
     steps = min(filter(None, (limits.steps_max, turn.options.steps_max)))
     if turn.steps >= steps:
         return (

@@ -119,6 +119,7 @@ class ModelAnswered(Struct, frozen=True, tag="model_answered.1", omit_defaults=T
     usage: Usage = Usage()
     model: str = ""
     announces: bool = False  # an act, without making the call (see `announced`)
+    outcome: Outcome = Outcome.OK  # of the work that it ends: a script may have failed
 
 
 class QuestionAsked(Struct, frozen=True, tag="question_asked.1", omit_defaults=True):

@@ -232,6 +232,7 @@ def _answered(session: Session, event: e.ModelAnswered) -> Session:
         calls=turn.calls + len(event.calls),
         tokens=turn.tokens + event.usage.input + event.usage.output,
         model=event.model,
+        outcome=event.outcome,
         usage=event.usage if turn.usage is None else together((turn.usage, event.usage)),
     )
     counted = event.usage.input + event.usage.output
@@ -240,6 +241,7 @@ def _answered(session: Session, event: e.ModelAnswered) -> Session:
     if compaction.overflows:
         compaction = replace(compaction, overflows=0)
     used = session.used + counted
+    runs = min(session.runs, 1) if turn.options.scripted else session.runs  # it got on
     return replace(
         with_turn(session, turn),
         unread=(),
@@ -247,6 +249,7 @@ def _answered(session: Session, event: e.ModelAnswered) -> Session:
         used=used,
         compaction=compaction,
         goal=fold_goals.spent(session.goal, event),
+        runs=runs,
     )
 
 

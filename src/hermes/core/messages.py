@@ -50,6 +50,7 @@ class Call(Struct, frozen=True, kw_only=True, omit_defaults=True):
     tool: str
     arguments: str = "{}"
     fault: str = ""
+    origin: str = ""  # where it was written, for people: the line of a script
 
 
 REPLY = "reply"  # no tool: a call of this name asks a person whether an answer may be sent
@@ -147,6 +148,10 @@ class ReportTo(Struct, frozen=True, kw_only=True, omit_defaults=True):
 NO_TOOLS = ("none",)  # for `TurnOptions.tools`, where a turn shall have no tool at all
 
 
+SCRIPT_NAME = "hermes:script"  # of every script, in the place of a model's name
+SCRIPT = "script:"  # for `TurnOptions.model`: before the call whose script speaks
+
+
 class TurnOptions(Struct, frozen=True, kw_only=True, omit_defaults=True):
     """How the turn that a message begins differs from the others of its conversation."""
 
@@ -160,6 +165,8 @@ class TurnOptions(Struct, frozen=True, kw_only=True, omit_defaults=True):
     role: str = ""  # of a child: what it is told about itself
     report_to: ReportTo | None = None  # no call waits for its answer
     run: ScheduledRun | None = None  # of a job
+    scratch: str = ""  # whose /tmp its commands have, by name; "": that of its own session
+    scripted: bool = False  # its model is a program of ours: it reads no prompt and costs nothing
 
 
 class TurnReport(Struct, frozen=True, kw_only=True, omit_defaults=True):

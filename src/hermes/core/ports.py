@@ -79,6 +79,8 @@ class RawCall(Struct, frozen=True):
 
     tool: str
     arguments: str
+    fault: str = ""  # why it cannot be made at all
+    origin: str = ""  # where it was written, for people
 
 
 class Answer(Struct, frozen=True, kw_only=True):
@@ -90,6 +92,7 @@ class Answer(Struct, frozen=True, kw_only=True):
     usage: Usage = Usage()
     model: str = ""
     finish: Literal["stop", "length", "calls", "filtered"] = "stop"
+    outcome: Outcome = Outcome.OK  # of the work that it ends
 
 
 class Provider(Protocol):
@@ -155,6 +158,7 @@ class ToolContext(Struct, frozen=True, kw_only=True):
     approved: str = ""  # the digest of what a person said yes to
     refused: str = ""  # why its tool may not begin a call now
     principal: Principal = NOBODY  # on whose behalf; what the call causes elsewhere is theirs
+    scope: "ToolScope | None" = None  # for whom its turn has tools
     options: TurnOptions = TurnOptions()  # of its turn
     tokens: int = 0  # that its turn has used so far
     conversation: SessionId = SessionId("")

@@ -274,7 +274,7 @@ def usage_rows(before: Session, event: e.Event, after: Session, number: int) -> 
     """The model calls that an event tells of, and those that were spent on a message taken in."""
     turn, spent = before.turn, tuple[Spent, ...]()
     match event:
-        case e.ModelAnswered(model=model, usage=usage) if turn is not None:
+        case e.ModelAnswered(model=model, usage=usage) if turn and not turn.options.scripted:
             purpose = _PURPOSES.get(turn.origin, "turn")
             spent = (Spent(purpose=purpose, model=model, usage=usage),)
         case e.CallEnded() | e.Compacted() | e.CompactionFailed() | e.GoalJudged():

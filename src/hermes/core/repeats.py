@@ -32,6 +32,8 @@ FAILING = (
 
 def with_call(turn: Turn, event: e.CallEnded) -> Turn:
     """Return the turn, with one more call that ended like this. `turn` is as it was before."""
+    if turn.options.scripted:  # a program may ask for the same again and again
+        return turn
     call_state = next(
         call_state for call_state in turn.call_states if call_state.call.id == event.call
     )
@@ -63,7 +65,8 @@ def with_remark(session: Session, event: e.Event) -> e.Event:
     turn = session.turn
     if not isinstance(event, e.CallEnded) or turn is None or turn.id != event.turn:
         return event
-    if not any(call_state.call.id == event.call for call_state in turn.call_states):
+    known = any(call_state.call.id == event.call for call_state in turn.call_states)
+    if not known or turn.options.scripted:
         return event
     tool = next(
         call_state.call.tool for call_state in turn.call_states if call_state.call.id == event.call

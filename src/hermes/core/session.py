@@ -21,6 +21,7 @@ from hermes.core.messages import (
     Effect,
     Inbound,
     Origin,
+    Outcome,
     TurnOptions,
     UnseenDraft,
     Usage,
@@ -118,6 +119,7 @@ class Turn(Struct, frozen=True, kw_only=True, omit_defaults=True):
     voices: tuple[Voice, ...] = ()  # everybody whose words are in it
     options: TurnOptions = TurnOptions()
     automatic: bool = False  # programs alone wrote it (see `loop_guard`)
+    outcome: Outcome = Outcome.OK  # by its answer
     model: str = ""  # that answered last
     usage: Usage | None = None  # of its own model calls
     given: str = ""  # the result of the calls that a job's run begins with
@@ -197,7 +199,8 @@ class Session(Struct, frozen=True, kw_only=True, omit_defaults=True):
     @property
     def remembered(self) -> Mapping[str, str]:
         """Return the facts by name, as tools read them, and the name of the scratch place."""
-        return {**self.facts.by_name(), SCRATCH: scratch_name(self.key, self.id)}
+        shared = self.turn.options.scratch if self.turn is not None else ""
+        return {**self.facts.by_name(), SCRATCH: shared or scratch_name(self.key, self.id)}
 
     @property
     def turn(self) -> Turn | None:

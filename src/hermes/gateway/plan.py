@@ -324,7 +324,7 @@ def _finished(session: Session, step: s.Finish, at: float) -> e.TurnEnded:
     if (run := _run_of(session)) is not None:
         return run_ended(session, run, step.text, at, failed=step.failed)
     done = session.turn is not None and session.turn.answer is not None
-    outcome = Outcome.OK if done else Outcome.FAILED
+    outcome = session.turn.outcome if session.turn is not None and done else Outcome.FAILED
     answer = _reply(session, ReplyId(f"{step.turn}/0"), step.text, "answer", outcome)
     answer = replace(answer, labels=session.view.labels)
     return e.TurnEnded(step.turn, "answered", at, (answer,))

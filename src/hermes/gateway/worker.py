@@ -250,6 +250,8 @@ class Worker(Struct, frozen=True, kw_only=True):
         self, active: ActiveSession, turn: Turn, host: CommandContext
     ) -> None:
         """The turn is over, but a command that a process before us began for it may still run."""
+        if turn.options.scripted:
+            await self.agent.leave(turn.options)
         for call_state in turn.call_states:
             lost = call_state.stage is Stage.STARTED and call_state.epoch != active.epoch
             if lost or call_state.stage is Stage.DEFERRED:
@@ -270,6 +272,7 @@ class Worker(Struct, frozen=True, kw_only=True):
             approved=_approved(active.session, call),
             refused=self.agent.permit.refusal(active.session, call.tool),
             principal=self.agent.permit.principal(active.session),
+            scope=self.agent.permit.scope_of(active.session),
             options=active.session.turn.options if active.session.turn else TurnOptions(),
             tokens=active.session.turn.tokens if active.session.turn else 0,
             conversation=active.session.id,

@@ -40,6 +40,7 @@ class BoxRequest(Struct, frozen=True, kw_only=True):
     readable: tuple[str, ...] = ()  # further readable paths, such as its own program
     covered: tuple[str, ...] = ()  # files and folders of the workspace that look empty inside
     scratch: str = ""  # the folder that it sees as /tmp; "": one of its own that is gone with it
+    pipes: tuple[str, ...] = ()  # named pipes outside that it may read and write
 
 
 class Box(Struct, frozen=True, kw_only=True):

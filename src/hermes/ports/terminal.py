@@ -28,6 +28,7 @@ class CommandLaunch(Struct, frozen=True, kw_only=True, omit_defaults=True):
     readable: tuple[str, ...] = ()  # further readable paths, such as its own program
     covered: tuple[str, ...] = ()  # private files of the workspace that look empty inside the box
     scratch: str = ""  # the folder that it sees as /tmp; "": one of its own that is gone with it
+    pipes: tuple[str, ...] = ()  # named pipes outside of it, by which it talks to us
 
 
 class Pending(Struct, frozen=True, tag="pending"):

@@ -27,6 +27,7 @@ class WorkspaceManifest(Struct, frozen=True, kw_only=True):
     boxes: bool = False  # it can put a sandbox around each command
     hibernates: bool = False  # it can sleep while it is idle, and wakes up with the next call
     snapshots: bool = False  # its files can be saved as a whole, and restored
+    pipes: bool = False  # its commands can talk to us through named pipes
     lifetime_s: float | None = None  # after which the place ends by itself; None: never
 
     @property

@@ -14,6 +14,10 @@ Seconds = Annotated[float, Meta(ge=0, le=YEAR_S, description="a number of second
 Wait = Annotated[float, Meta(gt=0, le=YEAR_S, description="a number of seconds above 0")]
 Count = Annotated[int, Meta(ge=1, le=10**12, description="a whole number, 1 or more")]
 Number = Annotated[int, Meta(ge=0, le=10**12, description="a whole number, 0 or more")]
+CallCount = Annotated[int, Meta(ge=1, le=500, description="a whole number, 1 to 500")]
+OutputBytes = Annotated[
+    int, Meta(ge=1_000, le=80_000, description="a number of bytes, 1000 to 80000")
+]
 Money = Annotated[float, Meta(gt=0, le=10**9, description="an amount in US dollars, above 0")]
 Share = Annotated[float, Meta(gt=0, lt=1, description="a share between 0 and 1")]
 Duration = Annotated[
@@ -110,6 +114,17 @@ class ClarifySection(Section, frozen=True, kw_only=True):
     """How long a question of the agent waits for its answer, in seconds."""
 
     wait: Wait = 24 * 3600.0
+
+
+class CodeSection(Section, frozen=True, kw_only=True):
+    """Scripts that the agent writes and that call its tools. Without `python`, the workspace's own
+    or the first one that commands find is used."""
+
+    enabled: bool = True
+    timeout_s: Wait = 300.0
+    calls_max: CallCount = 50
+    output_bytes: OutputBytes = 50_000
+    python: str = ""
 
 
 class PeopleSection(Section, frozen=True, kw_only=True):
@@ -274,6 +289,7 @@ class Settings(Section, frozen=True, kw_only=True):
     sessions: SessionsSection = SessionsSection()
     approvals: ApprovalsSection = ApprovalsSection()
     clarify: ClarifySection = ClarifySection()
+    code: CodeSection = CodeSection()
     people: PeopleSection = PeopleSection()
     terminal: TerminalSection = TerminalSection()
     display: DisplaySection = DisplaySection()

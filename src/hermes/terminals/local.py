@@ -57,6 +57,7 @@ def wish_of(launch: CommandLaunch, note: str, usual: Profile) -> BoxRequest:
         readable=launch.readable,
         covered=launch.covered,
         scratch=launch.scratch,
+        pipes=launch.pipes,
     )
 
 

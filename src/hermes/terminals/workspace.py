@@ -14,7 +14,7 @@ from hermes.ports.workspace import (
 from hermes.terminals.local_files import LocalFiles
 from hermes.terminals.searching import search_by_command
 
-MANIFEST = WorkspaceManifest(name="local", boxes=True)
+MANIFEST = WorkspaceManifest(name="local", boxes=True, pipes=True)
 
 
 class LocalWorkspace:

@@ -117,6 +117,17 @@ class LabelledCommands:
         if UNTRUSTED in every:
             await asyncio.to_thread(self._labels.begin, str(context.call.id), root, every)
 
+    async def begin_program(self, context: ToolContext) -> Labels:
+        """Note that a program begins which may read and write the whole workspace. Return the
+        labels of what it may read. Raises ToolFailed when that cannot be written down."""
+        await self._settle()
+        root = here(self._places, context.facts).root
+        below = await asyncio.to_thread(self._labels.below, root)
+        every = together([_own(context), below, (UNTRUSTED,) if self._labels.open_box else ()])
+        if UNTRUSTED in every:
+            await asyncio.to_thread(self._labels.begin, str(context.call.id), root, every)
+        return every
+
     async def _ended(self, context: ToolContext, result: ToolResult) -> ToolResult:
         read = await asyncio.to_thread(self._read, context)
         disarmed = await self._settle()

@@ -33,6 +33,7 @@ WITHDRAWN = "The text above was a thought; the answer follows."
 REVISED = "The answer in full:"
 FAILED = "The turn failed."
 THOUGHT_CHARS = 400
+ABOUT_CHARS = 100  # of a call, on the line that says what was decided about it
 UNANSWERED = "No answer came in time; I go on without one."
 _STOPPED = {
     "stopped": "",  # the reply to the command says it
@@ -214,7 +215,7 @@ class Board:
             text = " ".join(visible_lines(event.text).split())
             yield NoticeLine(f"Your answer: {text}" if event.by else UNANSWERED, "good")
             return
-        about = " ".join(call.about.split()) if call is not None else ""  # on one line
+        about = " ".join(call.about.split())[:ABOUT_CHARS] if call is not None else ""
         name = f"{call.tool}  {about}" if call is not None else "a call"
         lasting = "Always allowed" if event.grant else "Allowed"
         lasting = "Allowed for this session" if event.session_grant else lasting

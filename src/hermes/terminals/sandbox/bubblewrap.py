@@ -60,8 +60,8 @@ ALWAYS = (
 
 def staged(layout: Layout) -> dict[str, str]:
     """Map paths in the box to paths on the stage, where the box's user can reach root's files."""
-    own = [path for path in (layout.note, layout.scratch) if path]
-    paths = (layout.workspace, *own, *layout.shown)
+    scratch = (layout.scratch,) if layout.scratch else ()
+    paths = (layout.workspace, *layout.written, *scratch, *layout.shown)
     return {path: f"{STAGE}/{number}" for number, path in enumerate(dict.fromkeys(paths))}
 
 
@@ -69,7 +69,7 @@ def stage_steps(layout: Layout, stage: Mapping[str, str]) -> list[str]:
     """Return the steps that mount the stage and switch to the box's user."""
     done = ["unshare", str(NEW_MOUNTS), "private"]
     for path in stage:
-        changes = path in (layout.note, layout.scratch)
+        changes = path in (*layout.written, layout.scratch)
         changes = changes or (path == layout.workspace and layout.workspace_changes)
         done += ["take", f"{OWN}rw" if changes else f"{OWN}ro", path]
     done += ["tmpfs", STAGE, f"mode=0755,size={ROOT_SIZE}"]
@@ -101,8 +101,8 @@ def words(
         said += ["--perms", "0555", "--tmpfs", path] if path in covers else _hidden(path)
     for path in layout.shown:
         said += bound("--ro-bind", path)
-    if layout.note:
-        said += bound("--bind", layout.note)
+    for path in layout.written:
+        said += bound("--bind", path)
     for path in covers:
         said += ["--remount-ro", path]
     for path in layout.pinned:

@@ -75,8 +75,8 @@ def steps(layout: Layout, shared: ShownPath, means: Means, caps: Caps) -> list[s
         )
     done += ["enter", layout.workdir, "rules"]
     done += _workspace_rules(layout, means)
-    if layout.note:
-        done += ["allow", str(READ | WRITE | CUT), layout.note]
+    for path in layout.written:
+        done += ["allow", str(READ | WRITE | CUT), path]
     if layout.scratch and not means.namespaces:
         done += ["allow", str(CHANGE if layout.workspace_changes else LOOK), layout.scratch]
     for path in layout.shown if means.namespaces else _uncovered(layout):
@@ -129,7 +129,8 @@ def _namespaces(layout: Layout, shared: ShownPath, means: Means, caps: Caps) -> 
     for _ in TEMPORARY if layout.scratch else ():
         done += ["take", f"{own}rw", layout.scratch]
     done += ["take", f"{own}rw" if layout.workspace_changes else f"{own}ro", layout.workspace]
-    done += ["take", f"{own}rw", layout.note] if layout.note else []
+    for path in layout.written:
+        done += ["take", f"{own}rw", path]
     for path in layout.shown:
         done += ["take", f"{own}ro", path]
     done += ["root", ROOT_SIZE, *system.put]
@@ -155,11 +156,12 @@ def _namespaces(layout: Layout, shared: ShownPath, means: Means, caps: Caps) -> 
 def _inside(layout: Layout, closed: tuple[str, ...]) -> list[str]:
     """Return the mounts that cover parts of the workspace and of the system."""
     done: list[str] = []
-    shown = [*layout.shown, layout.note] if layout.note else layout.shown
+    shown = [*layout.shown, *layout.written]
     cut = [path for path in layout.hidden if any(is_below(one, path) for one in shown)]
     for path in (*closed, *layout.hidden):
         done += ["tmpfs", path, "mode=0555,size=64k"] if path in cut else ["hide", path]
-    done += ["put", "file", layout.note] if layout.note else []
+    for path in layout.written:
+        done += ["put", "file", path]
     for path in layout.shown:
         done += ["put", "folder" if Path(path).is_dir() else "file", path]
     for path in cut:

@@ -59,8 +59,14 @@ class Layout(Struct, frozen=True, kw_only=True):
     covered: tuple[str, ...] = ()  # hidden parts of those
     note: str = ""
     scratch: str = ""  # shown as /tmp; "": that is empty, and gone with the command
+    pipes: tuple[str, ...] = ()  # outside of the workspace, for reading and writing
     door: str = ""  # the folder with the proxy's socket, if there is a network
     workdir: str
+
+    @property
+    def written(self) -> tuple[str, ...]:
+        """Return the single files outside of the workspace that the command may write to."""
+        return (*((self.note,) if self.note else ()), *self.pipes)
 
 
 class ShownPath(Struct, frozen=True):
@@ -179,6 +185,7 @@ def layout_of(places: SandboxPaths, wish: BoxRequest) -> Layout:
         covered=_covered(places, wish, hidden),
         note=wish.note,
         scratch=wish.scratch,
+        pipes=wish.pipes,
         workdir=workdir,
     )
 

@@ -1,0 +1,88 @@
+"""The models of an engine, and the scripts that speak in the place of one.
+
+Part of the composition root.
+"""
+
+from collections.abc import Callable
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from msgspec import Struct
+
+from hermes.app.storage import CALLS
+from hermes.core.messages import SCRIPT, TurnOptions
+from hermes.core.ports import Provider, Toolset
+from hermes.lazy import Lazy, LazyModule
+
+if TYPE_CHECKING:
+    from hermes.app.models import Models
+    from hermes.ports.workspace import Workspace
+    from hermes.settings import Settings
+    from hermes.terminals import scripts as local_scripts
+    from hermes.tools.code import execute as code_execute
+    from hermes.tools.code import script as code_script
+else:
+    local_scripts = LazyModule("hermes.terminals.scripts")
+    code_execute = LazyModule("hermes.tools.code.execute")
+    code_script = LazyModule("hermes.tools.code.script")
+
+
+class ModelsAndScripts(Struct, frozen=True, eq=False):
+    models: "Models"
+    scripts: Lazy["code_script.Scripts"]
+
+    def provider(self, name: str) -> Provider:
+        """Return the model of a name. Raises Misconfigured."""
+        if name.startswith(SCRIPT):
+            return self.scripts().model(name)
+        return self.models.provider(name)
+
+    def window(self, name: str) -> int:
+        """Return how much a model can read; a script is never too long to be read on."""
+        return 0 if name.startswith(SCRIPT) else self.models.window(name)
+
+    async def leave(self, options: TurnOptions) -> None:
+        await self.scripts().leave(options)
+
+    async def aclose(self) -> None:
+        await self.models.aclose()
+        if self.scripts.is_made:
+            await self.scripts().aclose()
+
+
+def with_scripts(
+    models: "Models", home: Path, settings: "Settings", workspace: Callable[[], "Workspace"]
+) -> ModelsAndScripts:
+    """Nothing of scripts is made before the first one begins."""
+
+    def scripts() -> "code_script.Scripts":
+        folders = local_scripts.LocalScripts(home / CALLS)
+        return code_script.Scripts(workspace().terminal, folders, _limits(settings))
+
+    return ModelsAndScripts(models, Lazy(scripts))
+
+
+def code_place(
+    home: Path,
+    settings: "Settings",
+    workspace: "Workspace",
+    tools: Callable[[], Toolset],
+    begin: "code_execute.Begin",
+) -> "code_execute.CodePlace":
+    """Where scripts of this home run, and what they are given."""
+    return code_execute.CodePlace(
+        workspace=workspace,
+        tools=tools,
+        scripts=local_scripts.LocalScripts(home / CALLS),
+        limits=_limits(settings),
+        begin=begin,
+        python=settings.code.python,
+    )
+
+
+def _limits(settings: "Settings") -> "code_script.CodeLimits":
+    return code_script.CodeLimits(
+        timeout_s=settings.code.timeout_s,
+        calls_max=settings.code.calls_max,
+        output_bytes=settings.code.output_bytes,
+    )

@@ -1,0 +1,1 @@
+"""`execute_code`: a Python script of the agent that calls its tools."""
