@@ -104,10 +104,7 @@ def set_up_agent(
     jobs = acts_of(home, settings, lambda: [row.name for row in library.rows()])
     labels = FileLabels(home, workspace.files, time.time_ns, profile=workspace.terminal.usual)
     built_in = default_tools(
-        workspace,
-        timeout_s=settings.terminal.timeout_s,
-        vouch=library.vouch,
-        labels=labels,
+        workspace, timeout_s=settings.terminal.timeout_s, vouch=library.vouch, labels=labels
     )
     allowed = Lazy[Toolset](lambda: FilteredToolset(every, _switched_off(settings.tools, switches)))
     scripts = code_place(

@@ -29,10 +29,10 @@ from hermes.app.platforms import Platforms, hooks_of, platforms_of, roles_in
 from hermes.app.scripts import with_scripts
 from hermes.app.storage import CALLS, audit_key_of, demand_store
 from hermes.app.storage import store_only as store_only
+from hermes.app.strays import end_strays
 from hermes.channels.kit.plugin import Held
 from hermes.core.channel import Channel, Command, Service
 from hermes.core.errors import Misconfigured
-from hermes.core.ids import CallId, TurnId
 from hermes.core.messages import Reply
 from hermes.core.session import Session
 from hermes.core.signals import Emit
@@ -57,7 +57,6 @@ if TYPE_CHECKING:
     from hermes.memory import mirror as memory_mirror
     from hermes.memory import reviewer
     from hermes.ports.memory import Memories
-    from hermes.ports.terminal import Terminal
     from hermes.ports.workspace import Workspace
     from hermes.schedules import channel as kept_answers
     from hermes.secrets import live as live_secrets
@@ -214,7 +213,7 @@ async def _parts(
     minds = with_scripts(models, home, settings, workspace)
     async with store_only(home, settings) as store, _granted(home, hosts):
         if any((home / CALLS).glob("*")):
-            await _end_strays(store, workspace().terminal)
+            await end_strays(store, workspace().terminal)
         try:
             yield Parts(
                 store=store,
@@ -359,24 +358,11 @@ def _granted(home: Path, hosts: Sequence[str]) -> AbstractAsyncContextManager[No
     return sandbox_proxy.granted(home, hosts)
 
 
-async def _end_strays(store: Store, terminal: "Terminal") -> None:
-    """Commands that run for turns which have ended."""
-    for call in await terminal.strays():
-        if await _is_over(store, call):
-            await terminal.stop(call, "stopped")
-
-
 def _workspace(
     home: Path, settings: "Settings", inside: str, workdir: Path, sink: "live_secrets.Sink"
 ) -> "Workspace":
     environ = {**os.environ, "HERMES_HOME": str(home), **({INSIDE: inside} if inside else {})}
     return workspaces.workspace_for(home, settings, workdir, environ=environ, sink=sink)
-
-
-async def _is_over(store: Store, call: CallId) -> bool:
-    """Did the turn end, and its process die before it could end the command as well?"""
-    turn = await store.library.turn(TurnId(call.rpartition("-")[0]))
-    return turn is None or turn.state in ("answered", "failed", "stopped")
 
 
 def _text_of(file: Path) -> str:
