@@ -6,12 +6,12 @@ from collections.abc import Callable, Collection, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from hermes.core.channel import ServiceHost
 from hermes.core.errors import BadSchedule, Misconfigured
 from hermes.core.schedule import zone_of
 from hermes.lazy import Lazy, LazyModule
 from hermes.schedules.scheduler import Scheduler
 from hermes.settings import Settings
-from hermes.settings.toolsets import TOOLSETS
 
 if TYPE_CHECKING:
     from hermes.app import agent_setup
@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     from hermes.schedules import acts, due, heartbeat, system
     from hermes.schedules import rules as job_rules
     from hermes.secrets import live as live_secrets
+    from hermes.settings import toolsets
     from hermes.views.jobs import JobActs
 else:
     agent_setup = LazyModule("hermes.app.agent_setup")
@@ -29,6 +30,7 @@ else:
     system = LazyModule("hermes.schedules.system")
     job_rules = LazyModule("hermes.schedules.rules")
     live_secrets = LazyModule("hermes.secrets.live")
+    toolsets = LazyModule("hermes.settings.toolsets")
 
 LOCALTIME, TIMEZONE = Path("/etc/localtime"), Path("/etc/timezone")
 UNITS = {"": 1, "s": 1, "m": 60, "h": 3600, "d": 86_400, "w": 604_800}
@@ -50,7 +52,7 @@ def acts_of(home: Path, settings: Settings, skills: Callable[[], Collection[str]
         missed=section.missed,
         keep_runs=section.keep_runs,
         platforms=tuple(settings.platforms),
-        toolsets=tuple(TOOLSETS),
+        toolsets=tuple(toolsets.TOOLSETS),
         model=lambda name: chosen().name(name),
         skills=skills,
         clean=clean,
@@ -83,8 +85,9 @@ def scheduler_of(home: Path, settings: Settings) -> Scheduler:
 
     every_s = seconds(beat.every)
 
-    async def prepare(host: "heartbeat.ServiceHost") -> None:
-        await heartbeat.put(host, every_s, zone_in(settings, os.environ))
+    async def prepare(host: ServiceHost) -> None:
+        if every_s or await host.store.jobs.job("heartbeat") is not None:
+            await heartbeat.put(host, every_s, zone_in(settings, os.environ))
 
     return Scheduler(Lazy(rules), prepare=prepare)
 

@@ -4,12 +4,11 @@ Running, resuming, approving, queueing and stopping are the same question asked 
 so there is no resume code.
 """
 
-from typing import assert_never
+from typing import TYPE_CHECKING, assert_never
 
 from msgspec.json import encode
 
 from hermes.core.budget import over_budget, spent
-from hermes.core.job_runs import end_of_run
 from hermes.core.loop_guard import ANSWERS_MAX, REFUSED, WHY, answers, loop_call
 from hermes.core.messages import REPLY, Call, Inbound
 from hermes.core.people import Role, sender_of
@@ -59,6 +58,12 @@ from hermes.core.steps import (
     TakeResult,
     TellQueued,
 )
+from hermes.lazy import LazyModule
+
+if TYPE_CHECKING:
+    from hermes.core import job_runs
+else:
+    job_runs = LazyModule("hermes.core.job_runs")
 
 KEPT = "My answer holds something private, and my owner has not allowed me to share it here."
 
@@ -302,7 +307,7 @@ def _next_in_turn(session: Session, turn: Turn, rules: Rules, context: DecisionC
         return next_for_calls(session, turn, rules, context)
     if turn.options.calls and not turn.steps:
         return GiveCalls(turn.id, turn.options.calls)
-    if (over := end_of_run(turn, context.at)) is not None:
+    if turn.options.run is not None and (over := job_runs.end_of_run(turn, context.at)) is not None:
         return over
     why = stuck(turn) or spent(turn, rules.limits)
     why = why or over_budget(turn, session.used, context.ledger, rules.budgets)

@@ -5,7 +5,7 @@ so that the end of a turn, its replies and the cleared mark are one commit.
 """
 
 from collections.abc import Callable, Collection, Mapping, Sequence
-from typing import Literal
+from typing import TYPE_CHECKING, Literal
 
 from msgspec import Struct
 from msgspec.structs import replace
@@ -19,7 +19,6 @@ from hermes.core.draft import in_place_of_draft
 from hermes.core.errors import Refused
 from hermes.core.fold import fold
 from hermes.core.ids import CallId, ReplyId, SessionId, TurnId
-from hermes.core.job_runs import run_ended
 from hermes.core.jobs import job_of
 from hermes.core.messages import Call, Effect, Inbound, Outcome, Reply, ReplyKind
 from hermes.core.people import Role, Sender, sender_of
@@ -30,6 +29,12 @@ from hermes.core.step import next_step
 from hermes.core.transcript import LOST
 from hermes.gateway.goals import goal_events
 from hermes.gateway.process_state import ProcessState
+from hermes.lazy import LazyModule
+
+if TYPE_CHECKING:
+    from hermes.core import job_runs
+else:
+    job_runs = LazyModule("hermes.core.job_runs")
 
 EVENTS_MAX = 200  # in one commit
 PARKED = "I stopped working on your last request:"
@@ -299,7 +304,7 @@ def _of_run(session: Session, event: e.Event) -> e.Event:
     run = _run_of(session) if isinstance(event, e.TurnEnded) else None
     if run is None or not isinstance(event, e.TurnEnded) or event.outcome != "failed":
         return event
-    return run_ended(session, run, event.why or "it failed", event.at, failed=True)
+    return job_runs.run_ended(session, run, event.why or "it failed", event.at, failed=True)
 
 
 def record_result(call: CommandCall, result: CommandResult) -> tuple[e.Event, ...]:
@@ -322,7 +327,7 @@ def _expired(
 def _finished(session: Session, step: s.Finish, at: float) -> e.TurnEnded:
     """End the turn with its answer, or with what a limit says; a job's run ends in its own way."""
     if (run := _run_of(session)) is not None:
-        return run_ended(session, run, step.text, at, failed=step.failed)
+        return job_runs.run_ended(session, run, step.text, at, failed=step.failed)
     done = session.turn is not None and session.turn.answer is not None
     outcome = session.turn.outcome if session.turn is not None and done else Outcome.FAILED
     answer = _reply(session, ReplyId(f"{step.turn}/0"), step.text, "answer", outcome)

@@ -5,7 +5,7 @@ from pathlib import Path
 from msgspec import Struct
 from msgspec.structs import replace
 
-from hermes.core.channel import ServiceHost as ServiceHost
+from hermes.core.channel import ServiceHost
 from hermes.core.ids import SessionId
 from hermes.core.job_events import JobRemoved, JobSet
 from hermes.core.jobs import Job, JobRow, job_key

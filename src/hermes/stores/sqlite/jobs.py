@@ -3,6 +3,7 @@
 import asyncio
 from collections.abc import Callable, Sequence
 from contextlib import suppress
+from typing import TYPE_CHECKING
 
 import apsw
 
@@ -10,15 +11,20 @@ from hermes.core.codec import decode_event, encode, kind_of
 from hermes.core.events import Event
 from hermes.core.ids import SessionKey
 from hermes.core.job_events import JobChange, JobSet
-from hermes.core.job_rows import decode_row, encode_row, row_after, row_changed
 from hermes.core.jobs import JobRow, job_of, was_accepted
 from hermes.core.messages import sound
 from hermes.core.projection import Written, at_of
+from hermes.lazy import LazyModule
 from hermes.stores.listing import readable
 from hermes.stores.sqlite.chains import Scroll, add_event, records_after
 from hermes.stores.sqlite.nodes import SqliteNodes
 from hermes.stores.sqlite.reader import SqliteReader, rows
 from hermes.stores.sqlite.writer import SqliteWriter
+
+if TYPE_CHECKING:
+    from hermes.core import job_rows
+else:
+    job_rows = LazyModule("hermes.core.job_rows")
 
 PUT = """
 INSERT INTO jobs (id, session, state, made_at, cursor, due_at, body) VALUES (?, ?, ?, ?, ?, ?, ?)
@@ -107,14 +113,14 @@ def rebuild_jobs(db: apsw.Cursor) -> None:
 def _folded(key: SessionKey, events: Sequence[Event]) -> JobRow | None:
     row: JobRow | None = None
     for event in events:
-        row = row_after(row, key, event)
+        row = job_rows.row_after(row, key, event)
     return row
 
 
 def _change(
     db: apsw.Cursor, key: SessionKey, event: JobChange, seen: int | None, now: float
 ) -> JobRow:
-    row = row_changed(_job(db, job_of(key)), key, event, seen)
+    row = job_rows.row_changed(_job(db, job_of(key)), key, event, seen)
     opens = event.opens if isinstance(event, JobSet) else ""
     db.execute(OPEN, (key, opens, now, now))
     number, position, tail = rows(db, HEAD, (key,))[0]
@@ -133,7 +139,7 @@ def _change(
 
 def _put(db: apsw.Cursor, session: int, row: JobRow) -> None:
     times = (row.job.created_at, row.cursor, row.due_at)
-    db.execute(PUT, (sound(row.id), session, row.state, *times, encode_row(row)))
+    db.execute(PUT, (sound(row.id), session, row.state, *times, job_rows.encode_row(row)))
 
 
 def _session(db: apsw.Cursor, key: SessionKey) -> int:
@@ -142,8 +148,9 @@ def _session(db: apsw.Cursor, key: SessionKey) -> int:
 
 def _job(db: apsw.Cursor, id_: str) -> JobRow | None:
     found = rows(db, JOB, (sound(id_),))
-    return decode_row(found[0][0]) if found else None
+    return job_rows.decode_row(found[0][0]) if found else None
 
 
 def _rows(db: apsw.Cursor, sql: str, values: tuple[object, ...]) -> list[JobRow]:
-    return readable(decode_row, rows(db, sql, values))
+    found = rows(db, sql, values)
+    return readable(job_rows.decode_row, found) if found else []
