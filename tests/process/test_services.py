@@ -29,8 +29,11 @@ async def test_the_ready_line_and_status_name_channels_and_services_apart(tmp_pa
         assert {(each["name"], each["state"]) for each in status["services"]} == {
             ("hooks", "running"),
             ("review", "running"),
+            ("schedule", "running"),
         }
-        ready = f"The gateway is ready (pid {here.pid}): local, api. Services: hooks, review."
+        ready = (
+            f"The gateway is ready (pid {here.pid}): local, api. Services: hooks, review, schedule."
+        )
         assert ready in here.output()
         told = await here.hermes("status")
         assert "api: connected" in told

@@ -322,8 +322,6 @@ def _services(home: Path, settings: "Settings") -> Sequence[Service]:
         return agent_setup.memories_of(home, settings)
 
     services: list[Service] = []
-    if settings.schedules.enabled:
-        services.append(schedules.scheduler_of(home, settings))
     if any((home / "hooks").glob("*/HOOK.yaml")):
         services.append(hooks_of(home, settings))
     memory = settings.memory
@@ -333,6 +331,8 @@ def _services(home: Path, settings: "Settings") -> Sequence[Service]:
         services.append(reviewer.Reviewer(Lazy(memories), pace))
     if memory.enabled and memory.provider == "honcho":
         services.append(_honcho(home, settings))
+    if settings.schedules.enabled:
+        services.append(schedules.scheduler_of(home, settings))
     return services
 
 

@@ -141,9 +141,9 @@ def standing_of(session: Session) -> Standing:
     runs = [each for each in session.waiting if each.account == SCHEDULE]
     if isinstance(session.phase, Waiting) and session.questions:
         return "asks"
-    if session.turn is None or session.phase_name == "suspended":
-        return "runs" if runs else "free"
-    return "waits" if runs else "runs"
+    idle = session.turn is None or session.phase_name == "suspended"
+    more = len(runs) - 1 if idle else len(runs)  # than the one whose turn it is
+    return "free" if more < 0 else "waits" if more else "runs"
 
 
 def notice(address: Address, text: str, id_: str, at: float) -> Inbound:

@@ -27,6 +27,11 @@ async def _at_once(_address: Address, act: Callable[[], Awaitable[None]]) -> boo
     return True
 
 
+async def _alone(_name: str) -> bool:
+    """For a host on the only node."""
+    return True
+
+
 class FakeHost(Struct, frozen=True, kw_only=True):
     """What a channel or a service asks, each answer a function of the test."""
 
@@ -51,6 +56,7 @@ class FakeHost(Struct, frozen=True, kw_only=True):
     patient: Callable[[Sender], bool] = lambda _sender: True
     audience: AudienceOf = NO_PERSON
     resume: Callable[[SessionKey], Awaitable[None]] = _nothing_to_resume
+    hold: Callable[[str], Awaitable[bool]] = _alone
 
 
 class FakeContext(Struct, frozen=True, kw_only=True):

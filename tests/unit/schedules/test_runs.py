@@ -1,0 +1,348 @@
+"""What a job does when it is due: once, where it was told to, within its rights."""
+
+from pathlib import Path
+
+import pytest
+from msgspec.structs import replace
+
+from hermes.core.errors import ProviderFailed, Rejected
+from hermes.core.messages import Person
+from hermes.core.people import Role
+from hermes.core.ports import Answer, ModelRequest, RawCall
+from hermes.core.principal import Principal
+from hermes.views.jobs import JobAuthor, JobRequest
+from tests.unit.schedules.world import ANNA, BERT, BY_ANNA, HOUR, OWNER, T0, World, world
+
+
+def failing(_request: ModelRequest) -> Answer:
+    raise ProviderFailed("the provider is away.")
+
+
+def calls(tool: str, arguments: str, then: str = "Done."):  # type: ignore[no-untyped-def]
+    def rule(request: ModelRequest) -> Answer:
+        if request.lines[-1].role == "tool":
+            return Answer(text=then)
+        return Answer(calls=(RawCall(tool, arguments),), finish="calls")
+
+    return rule
+
+
+async def test_an_occurrence_is_one_turn_however_often_it_is_looked_at(tmp_path: Path) -> None:
+    async with world(tmp_path) as here:
+        job = await here.make("every 1h", BY_ANNA)
+        await here.until(T0 + HOUR - 1)
+        assert await here.history(job) == []
+        for _ in range(3):
+            await here.until(T0 + HOUR + 1)
+        [run] = await here.history(job)
+        assert (run.state, run.due, run.delivered) == ("done", T0 + HOUR, True)
+        assert here.plaza.to(ANNA) == ["All is well."]
+        assert (await here.shown(job)).next[0] == T0 + 2 * HOUR
+
+
+async def test_a_clock_that_ran_ahead_and_came_back_doubles_and_loses_nothing(
+    tmp_path: Path,
+) -> None:
+    async with world(tmp_path) as here:
+        job = await here.make("every 1h", missed="once")
+        await here.until(T0 + HOUR + 1)
+        await here.until(T0 + 72 * HOUR + 1)  # three days ahead
+        here.scheduler._offset = 10**12  # the step is seen by the clock that cannot be set
+        await here.until(T0 + 2 * HOUR - 5)
+        assert (await here.shown(job)).next[0] == T0 + 2 * HOUR
+        for hour in range(2, 75):
+            await here.until(T0 + hour * HOUR + 1)
+        done = [run.due for run in await here.history(job) if run.turn]
+        assert sorted(done) == [T0 + n * HOUR for n in range(1, 75)]
+
+
+async def test_an_occurrence_that_overlaps_is_skipped_with_a_fact(tmp_path: Path) -> None:
+    async with world(tmp_path, jobs_max=0) as here:
+        job = await here.make("every 1h", BY_ANNA)
+        for hour in (1, 2, 3):
+            await here.until(T0 + hour * HOUR + 1)
+        here.gateway.process.jobs_max = 8
+        here.gateway.reconsider()
+        await here.settle()
+        assert sorted(await here.states(job)) == ["done", "skipped", "skipped"]
+        why = {run.why for run in await here.history(job) if run.state == "skipped"}
+        assert why == {"the run before it was still running"}
+
+
+async def test_of_overlapping_occurrences_one_waits_if_the_job_says_so(tmp_path: Path) -> None:
+    async with world(tmp_path, jobs_max=0) as here:
+        job = await here.make("every 1h", BY_ANNA, overlap="queue")
+        for hour in (1, 2, 3, 4):
+            await here.until(T0 + hour * HOUR + 1)
+        here.gateway.process.jobs_max = 8
+        here.gateway.reconsider()
+        await here.settle()
+        runs = await here.history(job)
+        assert [run.due for run in runs if run.turn][::-1] == [T0 + HOUR, T0 + 2 * HOUR]
+        assert {run.why for run in runs if run.state == "skipped"} == {
+            "a run was waiting for the one before it already"
+        }
+
+
+async def test_what_was_always_allowed_for_a_job_is_allowed_for_it_alone(tmp_path: Path) -> None:
+    async with world(tmp_path) as here:
+        job = await here.make("every 1h", BY_ANNA)
+        await here.until(T0 + HOUR + 1)
+        row = await here.store.jobs.job(job.id)
+        assert row is not None
+        here.rule[0] = lambda _request: Answer(text="Again.")
+        await here.look(T0 + 2 * HOUR + 1)
+        session = await here.store.journal.load(row.key)
+        permit = here.gateway.worker.agent.permit
+        subjects = {
+            permit.subject(session, session.turn).id if session.turn is not None else row.key
+        }
+        assert subjects == {row.key}, "a grant is bound to its subject, and that is the job"
+
+
+async def test_failures_of_one_cause_are_told_once_and_so_is_their_end(tmp_path: Path) -> None:
+    async with world(tmp_path, failing) as here:
+        job = await here.make("every 1h", BY_ANNA, name="report")
+        for hour in (1, 2, 3):
+            await here.until(T0 + hour * HOUR + 1)
+        assert await here.states(job) == ["failed"] * 3
+        [told] = here.plaza.to(ANNA)
+        assert "“report” failed: the provider is away." in told
+        assert f"hermes cron history {job.id}" in told
+        here.rule[0] = lambda _request: Answer(text="All is well.")
+        await here.until(T0 + 4 * HOUR + 1)
+        await here.until(T0 + 5 * HOUR + 1)
+        assert here.plaza.to(ANNA)[1:] == [
+            "All is well.",
+            "The scheduled job “report” works again, after 3 failed runs.",
+            "All is well.",
+        ]
+
+
+async def test_after_five_failures_in_a_row_the_job_is_paused_with_one_command(
+    tmp_path: Path,
+) -> None:
+    async with world(tmp_path, failing) as here:
+        job = await here.make("every 1h", BY_ANNA)
+        for hour in range(1, 9):
+            await here.until(T0 + hour * HOUR + 1)
+        shown = await here.shown(job)
+        assert (shown.state, shown.next) == ("paused", ())
+        assert len([run for run in await here.history(job) if run.turn]) == 5
+        assert f"hermes cron resume {job.id}" in here.plaza.to(ANNA)[-1]
+        await here.acts.resume(here.host, job.id, OWNER)
+        await here.until(T0 + 9 * HOUR + 1)
+        assert len([run for run in await here.history(job) if run.turn]) == 6
+
+
+@pytest.mark.parametrize("word", ["[SILENT]", "NO_REPLY", " [SILENT]\n"])
+async def test_the_whole_answer_silent_sends_nothing(tmp_path: Path, word: str) -> None:
+    async with world(tmp_path, lambda _request: Answer(text=word)) as here:
+        job = await here.make("every 1h", BY_ANNA)
+        await here.until(T0 + HOUR + 1)
+        assert await here.states(job) == ["silent"]
+        assert here.plaza.sent == []
+
+
+async def test_the_word_inside_a_sentence_is_text(tmp_path: Path) -> None:
+    async with world(tmp_path, lambda _r: Answer(text="I say [SILENT] aloud.")) as here:
+        await here.make("every 1h", BY_ANNA)
+        await here.until(T0 + HOUR + 1)
+        assert here.plaza.to(ANNA) == ["I say [SILENT] aloud."]
+
+
+async def test_each_target_gets_the_answer_and_local_is_a_file(tmp_path: Path) -> None:
+    async with world(tmp_path) as here:
+        for address in (ANNA, BERT):
+            await here.gateway.accept(here.said("hello", address))
+        await here.settle()
+        here.plaza.sent.clear()
+        job = await here.make("every 1h", BY_ANNA, deliver=("origin", "plaza:bert", "local"))
+        assert job.deliver == ("plaza:anna", "plaza:bert", "local")
+        await here.until(T0 + HOUR + 1)
+        assert here.plaza.to(ANNA) == here.plaza.to(BERT) == ["All is well."]
+        [file] = (tmp_path / "schedules" / job.id).glob("*.md")
+        assert file.read_text(encoding="utf-8") == "All is well.\n"
+        [run] = await here.history(job)
+        assert {(each.to, each.state) for each in run.targets} == {
+            ("plaza:anna", "delivered"),
+            ("plaza:bert", "delivered"),
+            (f"schedule:{job.id}", "delivered"),
+        }
+
+
+async def test_a_job_with_nowhere_to_answer_says_nothing_and_is_done(tmp_path: Path) -> None:
+    async with world(tmp_path) as here:
+        job = await here.make("every 1h", BY_ANNA, deliver=("none",))
+        await here.until(T0 + HOUR + 1)
+        assert await here.states(job) == ["done"]
+        assert here.plaza.sent == []
+
+
+async def test_a_revoked_creator_pauses_the_job(tmp_path: Path) -> None:
+    async with world(tmp_path) as here:
+        job = await here.make("every 1h", BY_ANNA)
+        here.roles["anna"] = Role.STRANGER
+        await here.until(T0 + HOUR + 1)
+        shown = await here.shown(job)
+        assert shown.state == "paused"
+        assert "its creator may not use Hermes any more" in shown.why
+        assert here.asked == []
+
+
+@pytest.mark.parametrize(("then", "now"), [(Role.PAIRED, Role.OWNER), (Role.OWNER, Role.PAIRED)])
+async def test_rights_are_those_of_the_creator_at_creation_and_now(
+    tmp_path: Path, then: Role, now: Role
+) -> None:
+    """A person who is only paired may change no schedules; neither may a job of theirs."""
+    act = '{"action": "remove", "job_id": "another"}'
+    async with world(tmp_path, calls("cronjob", act)) as here:
+        principal = Principal(person=Person(id="anna"), spoke=ANNA, direct=True, ceiling=then)
+        await here.make("every 1h", JobAuthor(by="anna", principal=principal, origin=ANNA))
+        here.roles["anna"] = now
+        await here.until(T0 + HOUR + 1)
+        result = here.asked[-1].lines[-1]
+        assert "which a paired person may not do" in result.text
+
+
+@pytest.mark.parametrize("action", ["create", "update", "run", "resume"])
+async def test_a_run_makes_and_changes_no_jobs(tmp_path: Path, action: str) -> None:
+    wish = f'{{"action": "{action}", "job_id": "report", "schedule": "every 1h", "prompt": "x"}}'
+    async with world(tmp_path, calls("cronjob", wish)) as here:
+        await here.make("every 1h", BY_ANNA, name="report")
+        await here.until(T0 + HOUR + 1)
+        assert "a scheduled run may not make, change or start jobs" in here.asked[-1].lines[-1].text
+        assert len(await here.store.jobs.jobs(limit=9)) == 1
+
+
+async def test_a_run_may_pause_itself_and_no_other(tmp_path: Path) -> None:
+    async with world(tmp_path, calls("cronjob", '{"action": "pause", "job_id": "a"}')) as here:
+        own = await here.make("every 1h", BY_ANNA, name="a")
+        await here.until(T0 + HOUR + 1)
+        assert (await here.shown(own)).state == "paused"
+        other = await here.make("every 1h", BY_ANNA, name="b")
+        await here.until(T0 + 3 * HOUR)
+        assert "may pause or remove itself" in here.asked[-1].lines[-1].text
+        assert (await here.shown(other)).state == "active"
+
+
+async def test_what_needs_approval_parks_the_run_and_later_ones_are_skipped(
+    tmp_path: Path,
+) -> None:
+    act = '{"action": "pause", "job_id": "a"}'
+    async with world(tmp_path, calls("cronjob", act)) as here:
+        tainted = replace(BY_ANNA, labels=("untrusted",))
+        job = await here.make("every 1h", tainted, name="a")
+        await here.until(T0 + HOUR + 1)
+        assert await here.states(job) == ["waiting"]
+        [card] = here.plaza.to(ANNA)
+        assert card.startswith("Change what runs by itself?")
+        await here.until(T0 + 2 * HOUR + 1)
+        skipped = (await here.history(job))[0]
+        assert (skipped.state, skipped.why) == ("skipped", "the run before it waits for you")
+        [question] = await here.store.library.questions(limit=5, pending=True)
+        yes = replace(here.said(f"/approve {question.id}"), session=question.key)
+        await here.gateway.accept(yes)
+        await here.settle()
+        assert (await here.shown(job)).state == "paused"
+        assert sorted(await here.states(job)) == ["done", "skipped"]
+
+
+async def test_the_prompt_keeps_the_labels_of_who_wrote_it(tmp_path: Path) -> None:
+    async with world(tmp_path) as here:
+        job = await here.make("every 1h", replace(BY_ANNA, labels=("untrusted",)))
+        await here.until(T0 + HOUR + 1)
+        session = await here.store.journal.load((await here.store.jobs.job(job.id)).key)  # type: ignore[union-attr]
+        assert "untrusted" in session.view.labels
+
+
+async def test_repeat_counts_the_turns_that_were_begun(tmp_path: Path) -> None:
+    async with world(tmp_path) as here:
+        job = await here.make("every 1h", BY_ANNA, repeat=2)
+        for hour in (1, 2, 3, 4):
+            await here.until(T0 + hour * HOUR + 1)
+        assert [state for state in await here.states(job) if state != "skipped"] == ["done"] * 2
+
+
+async def test_no_more_jobs_run_at_once_than_the_settings_say(tmp_path: Path) -> None:
+    async with world(tmp_path, jobs_max=2) as here:
+        at_once: list[int] = []
+
+        def rule(_request: ModelRequest) -> Answer:
+            at_once.append(len(here.gateway.process.slots))
+            return Answer(text="[SILENT]")
+
+        here.rule[0] = rule
+        jobs = [await here.make("every 1h", BY_ANNA) for _ in range(7)]
+        await here.look(T0 + HOUR + 1)
+        for _ in range(20):
+            await here.settle()
+            await here.gateway.look_after()
+        assert max(at_once) <= 2
+        for job in jobs:
+            assert await here.states(job) == ["silent"]
+
+
+async def test_the_last_answer_of_another_job_stands_in_front_with_its_labels(
+    tmp_path: Path,
+) -> None:
+    async with world(tmp_path) as here:
+        first = await here.make("in 1h", replace(BY_ANNA, labels=("untrusted",)), name="news")
+        await here.make("in 2h", BY_ANNA, context_from=(first.id,))
+        await here.until(T0 + HOUR + 1)
+        await here.until(T0 + 2 * HOUR + 1)
+        said = here.asked[-1].lines[0]
+        assert "[The last answer of the job “news”:]\nAll is well." in said.text
+        assert "untrusted" in said.labels
+
+
+async def test_a_removed_job_is_a_tombstone_that_only_a_new_one_replaces(tmp_path: Path) -> None:
+    async with world(tmp_path) as here:
+        job = await here.make("every 1h", BY_ANNA)
+        await here.acts.remove(here.host, job.id, OWNER)
+        await here.until(T0 + 3 * HOUR)
+        assert await here.history(job) == []
+        with pytest.raises(Rejected, match="there is no job"):
+            await here.acts.resume(here.host, job.id, OWNER)
+
+
+async def test_of_two_edits_the_one_that_saw_an_older_version_is_refused(tmp_path: Path) -> None:
+    async with world(tmp_path) as here:
+        job = await here.make("every 1h", BY_ANNA)
+        edit = here.acts.edit
+        await edit(here.host, job.id, JobRequest(prompt="First."), OWNER, version=1)
+        with pytest.raises(Rejected, match="has version 2, and you saw 1"):
+            await edit(here.host, job.id, JobRequest(prompt="Second."), OWNER, version=1)
+        assert (await here.shown(job)).prompt == "First."
+
+
+async def test_a_missed_one_shot_that_is_too_old_is_told_to_its_target(tmp_path: Path) -> None:
+    async with world(tmp_path) as here:
+        job = await here.make("in 1h", BY_ANNA, name="reminder")
+        await here.until(T0 + 48 * HOUR)
+        assert await here.states(job) == ["skipped"]
+        [told] = here.plaza.to(ANNA)
+        assert "“reminder” did not run: it was missed more than 1 day ago" in told
+
+
+async def test_a_late_run_says_so_to_the_model_and_in_the_history(tmp_path: Path) -> None:
+    async with world(tmp_path) as here:
+        job = await here.make("every 1h", BY_ANNA)
+        await here.until(T0 + HOUR + 900)
+        assert "It runs late, by 15 minutes" in here.asked[0].lines[0].text
+        [run] = await here.history(job)
+        assert (run.state, run.why) == ("late", "late by 15 minutes")
+
+
+async def test_home_is_where_home_is_when_it_runs(tmp_path: Path) -> None:
+    async with world(tmp_path) as here:
+        job = await here.make("every 1h", OWNER)
+        assert job.deliver == ("home",)
+        await set_home(here)
+        await here.until(T0 + HOUR + 1)
+        assert here.plaza.to(BERT)[-1] == "All is well."
+
+
+async def set_home(here: World) -> None:
+    await here.gateway.accept(here.said("/sethome", BERT))
+    await here.settle()
