@@ -105,7 +105,8 @@ async def test_a_killed_run_goes_on_and_counts_as_one(tmp_path: Path) -> None:
         assert (here.home / "workspace" / "ran.txt").read_text(encoding="utf-8") == "once\n"
 
 
-@pytest.mark.setting("schedules.min_interval_s", "schedules.missed")
+@pytest.mark.setting("schedules.min_interval_s")
+@pytest.mark.setting("schedules.missed")
 async def test_what_is_missed_while_no_gateway_runs_is_a_fact_and_the_latest_runs(
     tmp_path: Path,
 ) -> None:
