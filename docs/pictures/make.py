@@ -230,6 +230,7 @@ def main() -> int:
         draw(folder, "resume", "dark", DARK, resume)
         draw(folder, "subagents", "dark", DARK, subagents)
         draw(folder, "script", "dark", DARK, script)
+        draw(folder, "schedules", "dark", DARK, schedules)
     demo = [sys.executable, "-P", "-m", "hermes", "demo", "crash"]
     return subprocess.run([*demo, "--svg", str(HERE / "crash.svg")], check=False).returncode
 
@@ -268,6 +269,7 @@ def draw(
         "HERMES_MODEL__PROVIDER": "scripted",
         "HERMES_MODEL__NAME": "tour",
         "HERMES_DISPLAY__SKIN": skin,
+        "TZ": "Europe/Paris",
     }
     home.mkdir(mode=0o700)
     (home / "hermes.db").touch(mode=0o600)
@@ -372,6 +374,21 @@ def script(seen: Emulator) -> None:
     seen.until("the only one with a class")
     seen.settle()
     seen.type("\x0f")
+    seen.settle()
+
+
+def schedules(seen: Emulator) -> None:
+    seen.type("/cron create every weekday at seven, look at my inbox --name inbox\r")
+    seen.until("Task: look at my inbox")
+    seen.settle()
+    seen.type("/cron create in 30m, remind me to call Ann\r")
+    seen.until("Task: remind me to call Ann")
+    seen.settle()
+    seen.type("/cron create monday at 9, plan the week\r")
+    seen.until("Once or every week?")
+    seen.settle()
+    seen.type("/cron\r")
+    seen.until("By itself")
     seen.settle()
 
 

@@ -12,11 +12,12 @@ from itertools import count
 from msgspec.structs import replace
 
 from hermes.core import events as e
-from hermes.core import step as s
+from hermes.core import steps as s
 from hermes.core.ids import CallId, MessageId, ReplyId, SessionId, TurnId
 from hermes.core.messages import Call, Effect, Inbound, Outcome, Reply, Spent, Usage
 from hermes.core.rules import Allow, Ask, Busy, DecisionContext, Rules
 from hermes.core.session import Running, Session, Stage, Turn, Waiting, call_id, waits
+from hermes.core.step import next_step
 from tests.contract.places import message
 
 TOOLS = {"look": Effect.READ, "tidy": Effect.IDEMPOTENT, "pay": Effect.EFFECT, "ask": Effect.READ}
@@ -52,7 +53,7 @@ class Player:
         if self.dice.random() < 0.1:
             return self._aside(session, at)
         return self._perform(
-            s.next_step(session, RULES, DecisionContext(at=at, epoch=epoch)), session, epoch
+            next_step(session, RULES, DecisionContext(at=at, epoch=epoch)), session, epoch
         )
 
     def _perform(self, step: s.Step, session: Session, epoch: int) -> Sequence[e.Event]:

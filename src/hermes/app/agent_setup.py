@@ -20,6 +20,7 @@ from hermes.app.schedules import acts_of
 from hermes.app.scripts import code_place
 from hermes.app.subagents import Subagents
 from hermes.app.workspaces import idle_workspace
+from hermes.commands.cron import cron_command
 from hermes.commands.memory import memory_command
 from hermes.commands.personality import personality_command
 from hermes.commands.skills import skills_command
@@ -135,7 +136,14 @@ def set_up_agent(
         skills=library,
         keep_report=hands.keep,
         jobs=jobs,
-        commands={"Agent": (personality, memory_command(memories), skills_command(library))},
+        commands={
+            "Agent": (
+                personality,
+                memory_command(memories),
+                skills_command(library),
+                cron_command(jobs),
+            )
+        },
     )
 
 

@@ -11,7 +11,7 @@ from pathlib import Path
 
 from msgspec import Struct, field
 
-from hermes.channels.kit.plugin import ChannelParts, Held, Raw, RoleOf
+from hermes.channels.kit.plugin import ChannelParts, Held, Raw, RoleOf, TakeJobs
 from hermes.channels.kit.plugin import ChannelPlugin as ChannelPlugin
 from hermes.channels.kit.plugin import SetupCheck as SetupCheck
 from hermes.channels.kit.plugin import SetupOffer as SetupOffer
@@ -36,6 +36,7 @@ class Platforms(Struct, kw_only=True):
     closing: list[Callable[[], Awaitable[None]]] = field(default_factory=list)
     listens: list[tuple[str, str, int]] = field(default_factory=list)  # section, host, port
     preflights: list[Callable[[Held], Awaitable[None]]] = field(default_factory=list)
+    job_takers: list[TakeJobs] = field(default_factory=list)
     absent: Callable[[str], RoleOf | None] = lambda _name: None  # of one that is not connected here
     inside: str = ""  # what a command that we run is told about where it runs
 
@@ -179,6 +180,8 @@ def _add(platforms: Platforms, name: str, parts: ChannelParts) -> None:
         platforms.closing.append(parts.close)
     if parts.preflight is not None:
         platforms.preflights.append(parts.preflight)
+    if parts.take_jobs is not None:
+        platforms.job_takers.append(parts.take_jobs)
 
 
 def hooks_of(home: Path, settings: Settings) -> Service:

@@ -3,6 +3,7 @@
 HermesError
 ├── Misconfigured         a setting is wrong; names the key and the fix (exit status 78)
 ├── Rejected              the input is refused; tell the sender, change nothing
+│   ├── JobChanged        another change of the job came first; look at it, and decide again
 │   └── BadSchedule       the words for when a job runs are not a schedule; names the fix
 │       └── UnreadableSchedule    in no form that we know; a model may make sense of it
 ├── Refused               an event does not fit the session it was meant for; nothing was written
@@ -10,7 +11,6 @@ HermesError
 │   └── RecordMissing     what is known of a command is gone: its outcome is unknown
 ├── Fenced                another process owns the session now; drop it and write nothing more
 ├── Outdated              who may do what has changed since this was decided; decide again
-├── JobChanged            another change of the job came first; look at it, and decide again
 ├── StoreFailed           the store cannot be trusted with a write
 │   ├── StoreReadOnly     the disk or the file refuses writes
 │   ├── StoreFull         no space left
@@ -80,7 +80,7 @@ class Outdated(HermesError):
     """It was decided by a register that is not the latest."""
 
 
-class JobChanged(HermesError):
+class JobChanged(Rejected):
     """The job is not what it was when this change of it was decided."""
 
 

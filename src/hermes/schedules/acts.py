@@ -79,7 +79,7 @@ class HomeJobs:
         seen = row.job.version if version is None else version
         for _ in range(TRIES):
             if row.job.version != seen:
-                raise Rejected(
+                raise JobChanged(
                     f"“{row.job.name}” was changed meanwhile: it has version {row.job.version}, "
                     f"and you saw {seen}. Look at it again, and then change it"
                 )

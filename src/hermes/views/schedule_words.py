@@ -14,6 +14,7 @@ MONTHS = (
     *("july", "august", "september", "october", "november", "december"),
 )
 
+SOON_S = 120.0  # seconds count up to here
 TIMES_MAX = 6  # more times of day than this are told as hours and minutes
 WORKDAYS, WEEKEND = frozenset(range(1, 6)), frozenset({0, 6})
 
@@ -31,7 +32,8 @@ def in_words(schedule: Schedule, now: float) -> str:
             day = "" if there.date() == here.date() else f"on {there:%Y-%m-%d} "
             away = span_in_words(abs(schedule.at - now))
             when = f"in {away}" if schedule.at > now else f"{away} ago"
-            clock = f"{there:%H:%M:%S}" if there.second else f"{there:%H:%M}"
+            soon = there.second and abs(schedule.at - now) < SOON_S
+            clock = f"{there:%H:%M:%S}" if soon else f"{there:%H:%M}"
             return f"once, {day}at {clock} ({when})"
         case _:
             assert_never(schedule.kind)
@@ -46,7 +48,7 @@ def step_in_words(seconds: float) -> str:
 
 def span_in_words(seconds: float) -> str:
     """Return about how long that is: “45 seconds”, “1 hour 30 minutes”, “13 days”."""
-    left = round(seconds)
+    left = round(seconds) if seconds < SOON_S else round(seconds / 60) * 60
     if left >= 2 * 365 * DAY_S:
         return counted(left // (365 * DAY_S), "year")
     if left >= 2 * DAY_S:

@@ -1,8 +1,8 @@
 """What every route is given, and how it reads a request and answers it."""
 
 from collections import Counter
-from collections.abc import Mapping
-from typing import Final
+from collections.abc import Callable, Mapping
+from typing import TYPE_CHECKING, Final
 
 import msgspec
 from msgspec import Struct, field
@@ -13,6 +13,9 @@ from hermes.core.channel import ChannelHost
 from hermes.core.messages import sound
 from hermes.httpd.request import HttpRequest, Left, TooLarge, TooSlow
 from hermes.httpd.response import HttpResponse
+
+if TYPE_CHECKING:
+    from hermes.views.jobs import JobActs
 
 BODY_BYTES_MAX: Final = 10_000_000
 DISCARDED_BYTES_MAX: Final = 50_000_000
@@ -25,6 +28,7 @@ _json = msgspec.json.Encoder()
 class Front(Struct, eq=False, kw_only=True):
     host: ChannelHost
     model: str
+    jobs: "Callable[[], JobActs] | None" = None
     waits: Waits = field(default_factory=Waits)
     served: "Counter[tuple[str, int]]" = field(default_factory=Counter)  # by route and status
     waiting: int = 0  # requests behind which a turn is followed

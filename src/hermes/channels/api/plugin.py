@@ -84,7 +84,13 @@ class ApiPlugin:
         parsed = self.read(raw, settings.secrets)
         api = server.ApiChannel(parsed, model=settings.model.name, key=key)
         listens = (("platforms.api", parsed.host, parsed.port),)
-        return ChannelParts(channel=api, receiver=api, listens=listens, preflight=api.preflight)
+        return ChannelParts(
+            channel=api,
+            receiver=api,
+            listens=listens,
+            preflight=api.preflight,
+            take_jobs=api.take_jobs,
+        )
 
     def role(self, _raw: Raw, _secrets: Mapping[str, str]) -> RoleOf | None:
         """Whoever has the key is the owner."""

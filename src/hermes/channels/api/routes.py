@@ -1,6 +1,7 @@
 """Which path leads where, and what a client is told when something goes wrong on the way."""
 
 from collections.abc import Callable, Sequence
+from typing import TYPE_CHECKING
 
 from hermes.channels.api.chat import Completions
 from hermes.channels.api.events import Events
@@ -15,6 +16,12 @@ from hermes.httpd.reach import NetworkReach
 from hermes.httpd.request import HttpRequest
 from hermes.httpd.response import HttpResponse
 from hermes.httpd.routes import HttpRoute, allowed_methods, find_route
+from hermes.lazy import Lazy, LazyModule
+
+if TYPE_CHECKING:
+    from hermes.channels.api import jobs as job_routes
+else:
+    job_routes = LazyModule("hermes.channels.api.jobs")
 
 
 def application(front: Front, *, key: Callable[[], str], reach: NetworkReach) -> Gate:
@@ -55,6 +62,21 @@ def table(front: Front) -> list[HttpRoute]:
         HttpRoute("/v1/turns/{id}/stop", order.stop, methods=["POST"]),
         HttpRoute("/v1/approvals", order.questions),
         HttpRoute("/v1/approvals/{id}", order.answer, methods=["POST"]),
+        *_job_table(front),
+    ]
+
+
+def _job_table(front: Front) -> list[HttpRoute]:
+    """Their module is imported when one of them is first asked for."""
+    jobs = Lazy(lambda: job_routes.JobRoutes(front))
+    return [
+        HttpRoute("/v1/jobs", lambda request: jobs().listed(request)),
+        HttpRoute("/v1/jobs", lambda request: jobs().create(request), methods=["POST"]),
+        HttpRoute("/v1/jobs/{id}", lambda request: jobs().show(request)),
+        HttpRoute("/v1/jobs/{id}", lambda request: jobs().change(request), methods=["PATCH"]),
+        HttpRoute("/v1/jobs/{id}", lambda request: jobs().remove(request), methods=["DELETE"]),
+        HttpRoute("/v1/jobs/{id}/run", lambda request: jobs().run(request), methods=["POST"]),
+        HttpRoute("/v1/jobs/{id}/history", lambda request: jobs().history(request)),
     ]
 
 

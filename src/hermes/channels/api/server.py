@@ -5,7 +5,7 @@ import errno
 import logging
 import socket
 from collections.abc import Callable, Sequence
-from typing import Final
+from typing import TYPE_CHECKING, Final
 
 from hermes.channels.api.front import Front
 from hermes.channels.api.manifest import MANIFEST
@@ -17,6 +17,9 @@ from hermes.core.messages import Reply
 from hermes.httpd.connection import ConnectionTimeouts
 from hermes.httpd.reach import certified
 from hermes.httpd.server import Terms, serving
+
+if TYPE_CHECKING:
+    from hermes.views.jobs import JobActs
 
 BACKLOG: Final = 2_048
 TERMS: Final = Terms(
@@ -40,6 +43,7 @@ class ApiChannel:
         self._model = model
         self._key = key or (lambda: settings.key)
         self.bound: tuple[str, int] | None = None  # where it listens, as long as it does
+        self._jobs: Callable[[], JobActs] | None = None
 
     @property
     def manifest(self) -> Manifest:
@@ -58,7 +62,7 @@ class ApiChannel:
         tls = certified(SECTION, reach.tls)
         sockets = await bound_sockets(self._settings)
         host, port = self.bound = sockets[0].getsockname()[:2]
-        front = Front(host=channel_host, model=self._model)
+        front = Front(host=channel_host, model=self._model, jobs=self._jobs)
         site = application(front, key=self._key, reach=reach)
         try:
             async with serving(site, sockets, TERMS, tls):
@@ -73,6 +77,10 @@ class ApiChannel:
                     front.waits.close()
         finally:
             self.bound = None
+
+    def take_jobs(self, acts: "Callable[[], JobActs]") -> None:
+        """From now on clients can see and change scheduled jobs."""
+        self._jobs = acts
 
     async def preflight(self, held: Callable[[str, int], bool]) -> None:
         """Raise Misconfigured when `listen` would. An address that is `held` is not tried."""

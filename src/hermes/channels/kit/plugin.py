@@ -6,7 +6,7 @@ platform read it, too.
 
 from collections.abc import Awaitable, Callable, Mapping
 from pathlib import Path
-from typing import Literal, Protocol
+from typing import TYPE_CHECKING, Literal, Protocol
 
 from msgspec import Struct
 
@@ -15,8 +15,12 @@ from hermes.core.messages import Address
 from hermes.core.people import Role, Sender
 from hermes.settings import Settings
 
+if TYPE_CHECKING:
+    from hermes.views.jobs import JobActs
+
 Raw = Mapping[str, object]
 RoleOf = Callable[[Sender], Role]
+TakeJobs = Callable[[Callable[[], "JobActs"]], None]
 Held = Callable[[str, int], bool]  # does the gateway that is to be replaced have this address?
 
 
@@ -74,6 +78,7 @@ class ChannelParts(Struct, frozen=True, kw_only=True):
     close: Callable[[], Awaitable[None]] | None = None
     listens: tuple[tuple[str, str, int], ...] = ()  # section, host, port
     preflight: Callable[[Held], Awaitable[None]] | None = None
+    take_jobs: "TakeJobs | None" = None  # for a channel that shows scheduled jobs to programs
 
 
 class ChannelPlugin(Protocol):

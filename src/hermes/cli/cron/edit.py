@@ -5,10 +5,11 @@ from typing import TYPE_CHECKING
 from hermes.cli.command import CliCommand
 from hermes.cli.context import CliContext
 from hermes.cli.cron.opening import OWNER, open_jobs
-from hermes.cli.cron.printing import brief_document, read_back
+from hermes.cli.cron.printing import read_back
 from hermes.cli.cron.wishes import MOST, WishOptions, wish_of, wish_options
 from hermes.cli.errors import DONE
 from hermes.cli.options import number_to
+from hermes.views.job_documents import brief_document
 
 if TYPE_CHECKING:
     from argparse import ArgumentParser

@@ -6,10 +6,11 @@ from hermes.cli.command import CliCommand
 from hermes.cli.context import CliContext
 from hermes.cli.cron.one_job import OneJobOptions, job_argument
 from hermes.cli.cron.opening import open_jobs
-from hermes.cli.cron.printing import clock_of, run_document
 from hermes.cli.errors import DONE
 from hermes.cli.options import limit_option
 from hermes.cli.output.times import took
+from hermes.views.job_documents import run_document
+from hermes.views.job_words import time_in_words
 from hermes.views.jobs import RunView
 
 if TYPE_CHECKING:
@@ -43,7 +44,7 @@ async def run(options: CronHistoryOptions, context: CliContext) -> int:
 
 
 def _row(run: RunView, zone: str) -> tuple[str, ...]:
-    due = clock_of(run.due, zone) if run.due is not None else "by hand"
+    due = time_in_words(run.due, zone) if run.due is not None else "by hand"
     time = took(run.ended - run.began) if run.ended is not None and run.began is not None else ""
     times = f"{run.count} times: " if run.count > 1 else ""
     where = ", ".join(f"{each.to} ({each.state})" for each in run.targets)

@@ -6,9 +6,10 @@ from typing import TYPE_CHECKING
 from hermes.cli.command import CliCommand, JsonOptions
 from hermes.cli.context import CliContext
 from hermes.cli.cron.opening import open_jobs
-from hermes.cli.cron.printing import clock_of, job_document
 from hermes.cli.errors import DONE
 from hermes.cli.options import json_option
+from hermes.views.job_documents import job_document
+from hermes.views.job_words import time_in_words
 from hermes.views.jobs import JobView
 
 if TYPE_CHECKING:
@@ -43,7 +44,7 @@ async def run(options: CronListOptions, context: CliContext) -> int:
 
 
 def _row(view: JobView) -> tuple[str, ...]:
-    after = clock_of(view.next[0], view.zone) if view.next else "-"
+    after = time_in_words(view.next[0], view.zone) if view.next else "-"
     why = f" ({view.why})" if view.why else ""
     return (view.id, view.name, view.state, after, f"{view.words}{why}")
 

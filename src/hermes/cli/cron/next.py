@@ -5,9 +5,10 @@ from typing import TYPE_CHECKING
 from hermes.cli.command import CliCommand, JsonOptions
 from hermes.cli.context import CliContext
 from hermes.cli.cron.opening import OpenJobs, open_jobs
-from hermes.cli.cron.printing import clock_of, zoned
 from hermes.cli.errors import DONE
 from hermes.cli.options import json_option, limit_option
+from hermes.views.job_documents import zoned
+from hermes.views.job_words import time_in_words
 
 if TYPE_CHECKING:
     from argparse import ArgumentParser
@@ -36,7 +37,7 @@ async def run(options: CronNextOptions, context: CliContext) -> int:
     elif not times:
         context.console.say(NOTHING)
     else:
-        rows = [(clock_of(at, zone), zone, id_, name) for at, id_, name, zone in times]
+        rows = [(time_in_words(at, zone), zone, id_, name) for at, id_, name, zone in times]
         context.console.table(("WHEN", "ZONE", "JOB", "NAME"), rows)
     return DONE
 

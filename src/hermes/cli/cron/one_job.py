@@ -6,9 +6,10 @@ from typing import TYPE_CHECKING
 from hermes.cli.command import CliCommand, JsonOptions
 from hermes.cli.context import CliContext
 from hermes.cli.cron.opening import OpenJobs, open_jobs
-from hermes.cli.cron.printing import job_document, read_back
+from hermes.cli.cron.printing import read_back
 from hermes.cli.errors import DONE
 from hermes.cli.options import json_option
+from hermes.views.job_documents import job_document
 from hermes.views.jobs import JobView
 
 if TYPE_CHECKING:

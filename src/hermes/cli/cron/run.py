@@ -7,13 +7,13 @@ from hermes.cli.context import CliContext
 from hermes.cli.cron.create import ASLEEP
 from hermes.cli.cron.one_job import OneJobOptions, job_argument
 from hermes.cli.cron.opening import OWNER, OpenJobs, open_jobs
-from hermes.cli.cron.printing import run_document
 from hermes.cli.errors import DONE, FAILED
 from hermes.cli.gateway.service.lock import held
 from hermes.cli.lookup.store import events_of
 from hermes.core.errors import Rejected
 from hermes.core.events import MessageDropped, TurnEnded, TurnInterrupted, TurnStarted
 from hermes.core.jobs import SCHEDULE, job_key
+from hermes.views.job_documents import run_document
 from hermes.views.jobs import RunView
 
 if TYPE_CHECKING:

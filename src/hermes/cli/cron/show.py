@@ -4,8 +4,9 @@ from hermes.cli.command import CliCommand
 from hermes.cli.context import CliContext
 from hermes.cli.cron.one_job import OneJobOptions, job_argument
 from hermes.cli.cron.opening import open_jobs
-from hermes.cli.cron.printing import job_document, read_back
+from hermes.cli.cron.printing import read_back
 from hermes.cli.errors import DONE
+from hermes.views.job_documents import job_document
 from hermes.views.jobs import JobView
 
 
