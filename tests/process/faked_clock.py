@@ -1,8 +1,8 @@
 """Processes whose clock runs elsewhere in time: libfaketime, from the Debian package `faketime`.
 
 All processes of one home share one offset from the real clock, in a file. Writing another one is a
-step of the clock, which they see at once. What a process waits for (the monotonic clock) stays
-real.
+step of the clock, which they see within a second. What a process waits for (the monotonic clock)
+stays real.
 """
 
 import time
@@ -29,7 +29,7 @@ class FakedClock:
         return {
             "LD_PRELOAD": str(self.library),
             "FAKETIME_TIMESTAMP_FILE": str(self.file),
-            "FAKETIME_NO_CACHE": "1",
+            "FAKETIME_CACHE_DURATION": "1",
             "FAKETIME_DONT_FAKE_MONOTONIC": "1",
             "FAKETIME_DONT_RESET": "1",
         }

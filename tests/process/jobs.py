@@ -1,5 +1,6 @@
 """Jobs of a real gateway, over HTTP: made, run, and looked at until something holds."""
 
+import asyncio
 from collections.abc import Mapping
 from datetime import datetime
 from typing import Any
@@ -9,6 +10,7 @@ import httpx2
 from tests.process.gateway import KEY, GatewayProcess, client
 
 PATIENCE_S = 60.0
+LOOK_S = 0.25
 ENDED = ("done", "late", "silent", "failed", "stopped")
 
 
@@ -51,12 +53,11 @@ async def runs(here: GatewayProcess, job: str) -> list[Any]:
 
 async def until_run(here: GatewayProcess, job: str, count: int = 1) -> list[Any]:
     """Wait until so many runs have ended; return them."""
-
-    async def ran() -> bool:
-        return len(await runs(here, job)) >= count
-
-    await here.until(ran, PATIENCE_S)
-    return await runs(here, job)
+    deadline = asyncio.get_running_loop().time() + PATIENCE_S
+    while len(found := await runs(here, job)) < count:
+        assert asyncio.get_running_loop().time() < deadline, here.output()
+        await asyncio.sleep(LOOK_S)
+    return found
 
 
 def instant(text: str) -> float:
