@@ -30,8 +30,10 @@ from hermes.core.policy import (
     PolicySubject,
     always,
     decide,
+    for_folder,
     for_session,
     looked_at,
+    only_by_folder,
 )
 from hermes.core.ports import ToolScope, Toolset
 from hermes.core.principal import NOBODY, AudienceOf, Principal
@@ -114,14 +116,27 @@ class Permit(Struct, frozen=True, kw_only=True):
 
     def offers(
         self, session: Session, turn: Turn, call: Call, question: str
-    ) -> tuple[Grant | None, Grant | None]:
-        """What "always" and "for this session" would mean as answers to this question."""
+    ) -> tuple[Grant | None, Grant | None, Grant | None]:
+        """What "always", "for this session" and "for this folder" would mean as answers to this
+        question."""
         subject = self.subject(session, turn)
         action, setting = self._action(session, turn, call), self._setting(session, turn, subject)
         return (
             always(subject, action, setting, question),
             for_session(subject, action, setting, question),
+            for_folder(subject, action, setting, question),
         )
+
+    def is_by_folder(self, session: Session, call: Call) -> bool:
+        """Is the call allowed only because all code of its folder is?"""
+        turn = session.turn
+        if turn is None or call.tool == REPLY:
+            return False
+        subject = self.subject(session, turn)
+        setting = self._setting(session, turn, subject)
+        if not setting.grants:
+            return False
+        return only_by_folder(subject, self._action(session, turn, call), setting)
 
     def box(self, call: Call) -> str:
         tool = self.tools.find(call.tool)

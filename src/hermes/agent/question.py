@@ -13,7 +13,7 @@ from hermes.core.child_sessions import CALL
 from hermes.core.directory import place_of
 from hermes.core.draft import in_place_of_draft
 from hermes.core.events import CallDeferred, CallEnded, Event, QuestionAsked
-from hermes.core.grants import canonical
+from hermes.core.grants import Grant, canonical
 from hermes.core.ids import ReplyId
 from hermes.core.messages import LOOP, REPLY, Address, Call, Outcome, Reply, ReplyKind, sound
 from hermes.core.people import Role
@@ -62,7 +62,8 @@ class Asker(Struct, frozen=True, kw_only=True):
         seen = await self._presented(call, session.remembered)
         id_, expires_at = self.new_id(), at + self.answer_s
         offers = self.permit.offers(session, turn, call, id_)
-        always, for_session = offers if call.tool != LOOP else (None, None)
+        always, for_session, for_folder = offers if call.tool != LOOP else (None, None, None)
+        for_folder = for_folder if seen.whole else None
         role = self.permit.subject(session, turn).role
         about = CardContext(
             title=_TITLES.get(call.tool) or (tool.question if tool is not None else ""),
@@ -73,6 +74,7 @@ class Asker(Struct, frozen=True, kw_only=True):
             profile=self.permit.box(call),
             always=always,
             session=for_session,
+            folder=for_folder,
             zone=self.permit.audience(turn.address.platform) != "owner",
         )
         text = card(session, turn, call, seen, about)
@@ -84,7 +86,7 @@ class Asker(Struct, frozen=True, kw_only=True):
         home = place if here else await self._home()
         question, notices = _reply(session, turn, id_, NOWHERE, "question"), tuple[Reply, ...]()
         if home is not None:
-            buttons = _buttons(id_, for_session is not None, always is not None)
+            buttons = _buttons(id_, for_session, for_folder, always)
             question = msgspec.structs.replace(question, address=home, text=text, buttons=buttons)
         if home not in (None, turn.address):
             question = msgspec.structs.replace(question, replaces="", unseen=None)
@@ -103,6 +105,7 @@ class Asker(Struct, frozen=True, kw_only=True):
             offer=always,
             card=text if home is None else "",
             session_offer=for_session,
+            folder_offer=for_folder,
         )
         return (asked,)
 
@@ -219,10 +222,16 @@ def digest_of(call: Call, seen: Presented, profile: str) -> str:
     return hashlib.sha256(msgspec.json.encode(parts)).hexdigest()
 
 
-def _buttons(id_: str, for_session: bool, always: bool) -> tuple[tuple[str, str], ...]:
-    session = (("Yes, for this session", f"/approve {id_} session"),) if for_session else ()
-    more = (("Always", f"/approve {id_} always"),) if always else ()
-    return (("Yes", f"/approve {id_}"), *session, *more, ("No", f"/deny {id_}"))
+def _buttons(
+    id_: str, for_session: Grant | None, for_folder: Grant | None, always: Grant | None
+) -> tuple[tuple[str, str], ...]:
+    offers = (
+        ("Yes, for this session", "session", for_session),
+        ("Yes, for this folder", "folder", for_folder),
+        ("Always", "always", always),
+    )
+    more = [(label, f"/approve {id_} {word}") for label, word, grant in offers if grant is not None]
+    return (("Yes", f"/approve {id_}"), *more, ("No", f"/deny {id_}"))
 
 
 def worded(question: str, choices: Sequence[str], limits: ButtonLimits | None) -> str:

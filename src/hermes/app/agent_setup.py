@@ -37,6 +37,7 @@ from hermes.lazy import Lazy, LazyModule
 from hermes.memory.files import FileMemories
 from hermes.memory.tool import memory_tool
 from hermes.ports.memory import Memories
+from hermes.ports.sandbox import profile_of
 from hermes.ports.workspace import Workspace
 from hermes.providers.profile import TOOLS as SMALL_TOOLS
 from hermes.schedules.scripts import pinned_script
@@ -170,9 +171,14 @@ def command_judge(
         root=root, cwd=root, home=str(Path.home()), guarded=(str(home.absolute()),)
     )
 
+    terminal = settings.terminal
+    closed = profile_of(terminal.sandbox, terminal.allow_hosts) == "write"
+
     def judged(command: str) -> tuple[str, str, str]:
         found = shell_check.check_command(command, place)
-        return type(found.verdict).__name__.lower(), found.effect.value, found.why
+        once = closed and found.boxed
+        why = f"{found.why}. You can allow code for this folder once" if once else found.why
+        return type(found.verdict).__name__.lower(), found.effect.value, why
 
     return judged
 

@@ -203,8 +203,7 @@ async def _parts(
     asks_model: bool = True,
 ) -> AsyncIterator[Parts]:
     secrets_process.no_dumps()
-    models = app_models.Models(settings, app_models.LearnedWindows(home), required=asks_model)
-    hosts = settings.terminal.allow_hosts
+    models, hosts = _models(home, settings, asks_model), settings.terminal.allow_hosts
     sink = live_secrets.sink_of(home, settings)
     live = LiveSettings(home, settings, environ=os.environ)
     workspace = Lazy(lambda: _workspace(home, settings, platforms.inside, workdir, sink))
@@ -272,6 +271,10 @@ async def _leave(
     if workspace.is_made:
         await workspace().terminal.sweep()
         await workspace().close()
+
+
+def _models(home: Path, settings: "Settings", required: bool) -> "app_models.Models":
+    return app_models.Models(settings, app_models.LearnedWindows(home), required=required)
 
 
 def _demand_sound(settings: "Settings") -> None:

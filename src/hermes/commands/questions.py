@@ -36,7 +36,11 @@ REASON_CHARS_MAX = 2_000
 LISTED_MAX = 20
 SESSIONS_MAX = 200  # sessions to look up titles for
 ID = re.compile(r"[0-9a-f]{32}")  # an id of a question; `/deny covid-19 …` is a reason
-YES = ("", "once", "session", "always")
+FOR_FOLDER = (
+    "Allowed, now and for other code in this folder, in the closed sandbox. "
+    "`hermes approvals grants` lists what you have allowed."
+)
+YES = ("", "once", "session", "folder", "always")
 
 
 async def _approve(call: CommandCall, context: CommandContext) -> CommandResult:
@@ -48,6 +52,7 @@ async def _approve(call: CommandCall, context: CommandContext) -> CommandResult:
         return await _elsewhere(call, context, "/approve", id_, words)
     wanted = words.lower()
     always = asked.offer if wanted == "always" else None
+    folder = asked.folder_offer if wanted == "folder" else None
     session = asked.session_offer if wanted == "session" else None
     answered = QuestionAnswered(
         turn=turn.id,
@@ -56,11 +61,12 @@ async def _approve(call: CommandCall, context: CommandContext) -> CommandResult:
         epoch=call.epoch,
         at=call.at,
         by=sender_of(call.inbound).name,
-        grant=always,
+        grant=always or folder,
         session_grant=session,
     )
     told = {
         "always": ALWAYS if always is not None else ONCE.format("Always"),
+        "folder": FOR_FOLDER if folder is not None else ONCE.format("For this folder"),
         "session": FOR_SESSION if session is not None else ONCE.format("For this session"),
     }
     replies = (call.reply(told[wanted]),) if wanted in told else ()

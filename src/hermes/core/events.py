@@ -142,6 +142,7 @@ class QuestionAsked(Struct, frozen=True, tag="question_asked.1", omit_defaults=T
     offer: Grant | None = None  # what "always" would mean
     card: str = ""
     session_offer: Grant | None = None  # what "for this session" would mean
+    folder_offer: Grant | None = None  # what "for this folder" would mean
     wants_text: bool = False  # the answer itself is the call's result
     choices: tuple[str, ...] = ()  # of such a question; each is answered by its number, too
     asked: str = ""  # platform:id of the one person who may answer it; empty: the owner

@@ -43,6 +43,7 @@ def question_asked(session: Session, event: e.QuestionAsked) -> Session:
         expires_at=event.expires_at,
         offer=event.offer,
         session_offer=event.session_offer,
+        folder_offer=event.folder_offer,
     )
     return with_turn(session, turn)
 

@@ -12,6 +12,7 @@ from msgspec import Struct
 
 GRANT_S = 30 * 24 * 3600.0
 PATH = "…"  # stands for a path in the shape of a template
+CODE = "(code)"  # in the place of a program: all code of the folder; no program has this name
 Profile = Literal["read", "write", "net", "host"]  # of the sandbox; host: none around it
 
 

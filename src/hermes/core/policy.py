@@ -18,6 +18,7 @@ from hermes.core.rules import Allow, AllowSandboxed, Ask, Deny, Verdict
 
 VERSION = 1  # of the rules below; an approval that was given under another one is void
 GRANTS_MAX = 500
+CLOSED = frozenset({"read", "write"})  # profiles of a box without a way out
 SLACK_S = 3600.0  # by which a clock may be put right
 # What code that judges may run into.
 FAULTS = (
@@ -76,6 +77,7 @@ class Finding(Struct, frozen=True, kw_only=True):
     template: Template | None = None
     capabilities: Capabilities | None = None
     identity: str = ""  # equal for the same call to the letter; "": its arguments are that
+    code: Template | None = None  # it runs code of a folder that a closed box holds, and no more
 
 
 class Action(Struct, frozen=True, kw_only=True):
@@ -233,7 +235,9 @@ def _granted(
     """To the letter, and by a pattern. All are the owner's; strangers' words suspend patterns."""
     if principal.role is not Role.OWNER or not setting.grants:
         return False, False
-    template = action.finding.template if UNTRUSTED not in setting.labels else None
+    trusted = UNTRUSTED not in setting.labels
+    template = action.finding.template if trusted else None
+    code = action.finding.code if trusted and setting.profile in CLOSED else None
     mine = (principal.id, action.tool, setting.profile)
     last = setting.at + GRANT_S + SLACK_S  # what ends later was given before a clock was set back
     valid = [
@@ -242,7 +246,33 @@ def _granted(
         if (grant.principal, grant.tool, grant.profile) == mine
         and setting.at < grant.expires_at <= last
     ]
-    return granted(valid, identity, template)
+    exact, patterned = granted(valid, identity, template)
+    return exact, patterned or (code is not None and granted(valid, "", code)[1])
+
+
+def only_by_folder(principal: PolicySubject, action: Action, setting: PolicyContext) -> bool:
+    """Return True if the call is allowed because all code of its folder is, and for nothing else:
+    then nobody has looked at this very call."""
+    if setting.mode == "allow" or action.finding.code is None:
+        return False
+    narrow = msgspec.structs.replace(action.finding, code=None)
+    one = msgspec.structs.replace(action, finding=narrow)
+    return not isinstance(decide(principal, action, setting), Ask | Deny) and isinstance(
+        decide(principal, one, setting), Ask | Deny
+    )
+
+
+def for_folder(
+    principal: PolicySubject, action: Action, setting: PolicyContext, approval: str
+) -> Grant | None:
+    """What "for this folder" would mean: all code of the folder, in its closed box. None where
+    strangers' words were read, and for everybody but the owner in person."""
+    closed = _wanted(action, setting) == {_C.EXECUTE} and setting.profile in CLOSED
+    own = principal.role is Role.OWNER and not principal.hops
+    code = action.finding.code if UNTRUSTED not in setting.labels else None
+    if not closed or not own or code is None or isinstance(action.finding.verdict, Deny):
+        return None
+    return _grant(principal, action, setting, approval, code)
 
 
 def always(

@@ -139,6 +139,7 @@ class Presented(Struct, frozen=True, kw_only=True):
     text: str
     notes: tuple[str, ...] = ()
     bound: str = ""
+    whole: bool = False  # it would run in a box that holds whatever code it is
 
 
 NOWHERE = Address(platform="", chat="")  # of a turn that is over
@@ -156,6 +157,7 @@ class ToolContext(Struct, frozen=True, kw_only=True):
     host: CommandContext
     address: Address = NOWHERE  # where the turn speaks
     approved: str = ""  # the digest of what a person said yes to
+    by_folder: bool = False  # it is allowed because all code of its folder is
     refused: str = ""  # why its tool may not begin a call now
     principal: Principal = NOBODY  # on whose behalf; what the call causes elsewhere is theirs
     scope: "ToolScope | None" = None  # for whom its turn has tools

@@ -62,6 +62,7 @@ class CallState(Struct, frozen=True, kw_only=True, omit_defaults=True):
     expires_at: float = 0.0  # of a question or a deferred call; 0: never
     offer: Grant | None = None  # what "always" would mean
     session_offer: Grant | None = None  # what "for this session" would mean
+    folder_offer: Grant | None = None  # what "for this folder" would mean
     children: tuple[SessionKey, ...] = ()  # sessions that work for it
     parts: int = 0  # results that it waits for; 0: one, without a number
 

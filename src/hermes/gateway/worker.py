@@ -270,6 +270,7 @@ class Worker(Struct, frozen=True, kw_only=True):
             host=host,
             address=active.session.turn.address if active.session.turn else NOWHERE,
             approved=_approved(active.session, call),
+            by_folder=self.agent.permit.is_by_folder(active.session, call),
             refused=self.agent.permit.refusal(active.session, call.tool),
             principal=self.agent.permit.principal(active.session),
             scope=self.agent.permit.scope_of(active.session),

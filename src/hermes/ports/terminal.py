@@ -72,6 +72,10 @@ class Terminal(Protocol):
 
     usual: Profile
 
+    def is_whole(self) -> bool:
+        """Return True if the usual box holds whatever code runs in it: no network, no rights, no
+        file that runs later elsewhere. May build a box to find out."""
+
     async def launch(self, launch: CommandLaunch) -> Sighting:
         """Start the command, only once per id: a second launch returns the first one. Return when
         it has started or failed to.

@@ -32,6 +32,11 @@ YOUNG_S = 1.0  # a shell that is just being born may lose a signal: it is sent t
 KILLED_S_MAX = 10.0  # nothing outlives it, but a busy machine takes its time
 SHELL_NAME = "bash"  # as it calls itself in its messages
 
+# The guards of a box that holds whatever code runs in it.
+WHOLE = (
+    *("files", "names of hidden files", "files that run later", "processes of others"),
+    *("leftovers end", "network", "system calls"),
+)
 DEFAULT_LIMITS = CommandLimits()
 
 
@@ -92,6 +97,12 @@ class LocalTerminal:
         self._launcher = launcher or Launcher()
         self._pidfds = pidfds
         self._starting: dict[CallId, asyncio.Future[Sighting]] = {}
+
+    def is_whole(self) -> bool:
+        if self._sandbox is None or self.usual != "write":
+            return False
+        found = {guard.name: guard.active for guard in self._sandbox.probe()}
+        return all(found.get(name, False) for name in WHOLE)
 
     async def launch(self, launch: CommandLaunch) -> Sighting:
         """Returns when it has begun, so that only a crash leaves one that has not."""
@@ -258,15 +269,16 @@ class LocalTerminal:
                 steps.insert(0, (signal.SIGTERM, YOUNG_S / 10))
             for number, patience_s in steps:
                 await asyncio.to_thread(self._register.signal, folder, number)
-                if await self._dies(folder, patience_s):
+                if await _dies(self._register, folder, patience_s):
                     break
         return await self._drained(folder)
 
-    async def _dies(self, folder: CallFolder, patience_s: float) -> bool:
-        until, pause = time.monotonic() + patience_s, POLL_S_MIN
-        while await asyncio.to_thread(self._register.lives, folder):
-            if time.monotonic() >= until:
-                return False
-            await asyncio.sleep(pause)
-            pause = min(pause * 2, POLL_S_MAX / 2)
-        return True
+
+async def _dies(register: CallRegister, folder: CallFolder, patience_s: float) -> bool:
+    until, pause = time.monotonic() + patience_s, POLL_S_MIN
+    while await asyncio.to_thread(register.lives, folder):
+        if time.monotonic() >= until:
+            return False
+        await asyncio.sleep(pause)
+        pause = min(pause * 2, POLL_S_MAX / 2)
+    return True

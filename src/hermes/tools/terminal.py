@@ -31,6 +31,7 @@ from hermes.tools.excerpt import excerpt_of
 from hermes.tools.files.paths import (
     CAME_FROM,
     WORKDIR,
+    here,
     is_folder,
     placed,
     resolved,
@@ -117,7 +118,9 @@ def terminal_tool(workspace: Workspace, *, timeout_s: float, vouch: Callable[[st
         question="Run this command?",
         capabilities=frozenset({Capability.EXECUTE}),
         judge=lambda arguments, facts: judged(places, arguments, facts),
-        present=lambda arguments, facts: presented(places, arguments, facts),
+        present=lambda arguments, facts: replace(
+            presented(places, arguments, facts), whole=workspace.terminal.is_whole()
+        ),
         recover=shell.recover,
         stop=shell.stop,
     )
@@ -127,10 +130,10 @@ def judged(places: WorkspacePaths, arguments: str, facts: Mapping[str, str]) -> 
     """What the policy should know of a command. A directory that is gone is left to the sandbox."""
     given = ARGUMENTS.parse(arguments)
     place = _place(places, given, facts)
-    found = shell_command.finding(given.command, place)
+    found = shell_command.finding(given.command, place, here(places, facts).root)
     if given.background:
         allowed = isinstance(found.verdict, Allow)
-        found = Finding(verdict=Ask(BEHIND) if allowed else found.verdict)
+        found = Finding(verdict=Ask(BEHIND) if allowed else found.verdict)  # and no offer
     same = [given.command, place.cwd, bool(given.background)]
     return replace(found, identity=msgspec.json.encode(same).decode())
 
@@ -181,7 +184,9 @@ class _Shell:
             timeout_s=None if background else arguments.timeout or self._timeout_s,
             background=background,
         )
-        if not context.approved and not background:
+        if context.by_folder and not context.approved:
+            launch = await asyncio.to_thread(self._as_code, context, arguments, launch)
+        elif not context.approved and not background:
             launch = await asyncio.to_thread(self._as_judged, context, arguments, launch)
         try:
             seen = await self._terminal.launch(launch)
@@ -191,6 +196,17 @@ class _Shell:
             return await self._result(context, seen, note)
         except RecordMissing:  # it was begun; what became of it nobody can say
             return ToolResult(text=f"[{GONE}]", outcome=Outcome.UNKNOWN)
+
+    def _as_code(
+        self, context: ToolContext, arguments: TerminalArguments, launch: CommandLaunch
+    ) -> CommandLaunch:
+        """Nobody has looked at it: it runs in a whole box, or not at all."""
+        if not self._terminal.is_whole():
+            raise ToolFailed("The sandbox here does not hold any code. Nothing was run.")
+        place = _place(self._places, arguments, context.facts)
+        root = launch.workspace or self._places.root
+        found = shell_command.prepared_code(arguments.command, place, root)
+        return replace(launch, command=found.command, covered=found.covered)
 
     def _as_judged(
         self, context: ToolContext, arguments: TerminalArguments, launch: CommandLaunch

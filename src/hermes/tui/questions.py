@@ -15,6 +15,7 @@ _KEYS = {
     "approve": "y",
     "yes": "y",
     "yes, for this session": "s",
+    "yes, for this folder": "f",
     "always": "a",
     "deny": "n",
     "no": "n",

@@ -10,7 +10,7 @@ from datetime import datetime
 
 from msgspec import Struct
 
-from hermes.core.grants import PATH, Grant, Profile, Template
+from hermes.core.grants import CODE, PATH, Grant, Profile, Template
 from hermes.core.messages import Call
 from hermes.core.people import Role
 from hermes.core.policy import UNTRUSTED
@@ -23,6 +23,8 @@ QUOTE = "│ "
 EXPIRES = "Expires "
 OTHER = "Something else"  # than the choices of a question
 FOR_SESSION, ALWAYS = "“For this session” (until /new)", "“Always” (30 days)"
+FOR_FOLDER = "“For this folder” (30 days)"
+ALL_CODE = "any code there, in the closed sandbox, which hides private files"
 SUMMARY_CHARS_MAX = 100
 ALLOW_NETWORK = "hermes config set terminal.allow_hosts '[\"HOST\"]'"
 _BOXES: dict[str, str] = {
@@ -62,6 +64,7 @@ class CardContext(Struct, frozen=True, kw_only=True):
     profile: Profile | str = ""  # the sandbox profile; "": the call needs none
     always: Grant | None = None
     session: Grant | None = None
+    folder: Grant | None = None
     zone: bool = False  # it may be read in another time zone
 
 
@@ -130,6 +133,8 @@ def named(text: str) -> str:
 
 def described(template: Template) -> str:
     """Return the command of a pattern, with paths relative to its folder."""
+    if template.program == CODE:
+        return "any code"
     paths = [path.removeprefix(f"{template.workdir}/") for path in template.paths]
     words = [paths.pop(0) if word == PATH and paths else word for word in template.shape]
     if not template.shape:  # made by an earlier version
@@ -166,6 +171,8 @@ def _offers(about: CardContext) -> Iterator[str]:
             named.setdefault(_covered(grant.template), []).append(answer)
     for what, answers in named.items():
         yield f"{' and '.join(answers)} {'allow' if answers[1:] else 'allows'}: {what}"
+    if about.folder is not None and about.folder.template is not None:
+        yield f"{FOR_FOLDER} allows: {ALL_CODE} ({code(about.folder.template.workdir)})"
 
 
 def _covered(template: Template | None) -> str:

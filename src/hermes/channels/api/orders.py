@@ -35,11 +35,12 @@ OPEN: Final = ("running", "asking")
 WORDS: Final = {
     "approve": "/approve {}",
     "session": "/approve {} session",
+    "folder": "/approve {} folder",
     "always": "/approve {} always",
     "deny": "/deny {}",
 }
 
-CHOICES: Final = 'Send {"answer": "approve"}, "session", "always" or "deny"'
+CHOICES: Final = 'Send {"answer": "approve"}, "session", "folder", "always" or "deny"'
 
 
 class ApiActions(Struct, frozen=True, eq=False):

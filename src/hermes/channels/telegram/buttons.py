@@ -22,7 +22,7 @@ ROW_CHARS_MAX = 30  # labels that are short stand side by side
 STAMP_CHARS = 8
 
 _SAYS, _KEPT = "|", "#"
-_YES = ("approve", "yes", "yes, for this session", "always")
+_YES = ("approve", "yes", "yes, for this session", "yes, for this folder", "always")
 _SIGNS = {**dict.fromkeys(_YES, "✅"), **dict.fromkeys(("deny", "no"), "❌")}
 
 

@@ -27,6 +27,7 @@ LATER = (
 WORDS = {
     "approve": "/approve {}",
     "session": "/approve {} session",
+    "folder": "/approve {} folder",
     "always": "/approve {} always",
     "deny": "/deny {}",
 }
@@ -40,7 +41,7 @@ class ApprovalsAnswerOptions(JsonOptions):
 
 def _arguments(parser: "ArgumentParser") -> None:
     parser.add_argument("id", metavar="ID", help="its id, or the first characters of it")
-    words = "approve, session, always or deny; to a question of the agent, your own words"
+    words = "approve, session, folder, always or deny; to a question of the agent, your own words"
     parser.add_argument("answer", help=words)
     parser.add_argument("reason", nargs="*", default=[], help="why not; the model reads it")
     json_option(parser)

@@ -16,13 +16,13 @@ from hermes.tools.shell.verdict import Judgement, judge
 
 def check_command(command: str, place: CommandPlace) -> Judgement:
     found = judge(command, place)
-    if not isinstance(found.verdict, Allow):
+    if not isinstance(found.verdict, Allow) and not found.boxed:
         return found
     lost = next((each for each in found.overwrites if _is_there(each, place)), None)
     if lost is None:
         return found
     why = f"it overwrites {short(lost.path)}, and nothing keeps what is in it now"
-    return replace(found, verdict=Ask(why), why=why, text="", reads=False)
+    return replace(found, verdict=Ask(why), why=why, text="", reads=False, boxed=False)
 
 
 def _is_there(each: Overwrite, place: CommandPlace) -> bool:

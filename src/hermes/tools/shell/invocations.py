@@ -78,7 +78,9 @@ class InvocationChecker:
         self._checker.finish()
         names = {call.name for call in self.seen}
         if {"cd", "git"} <= names:
-            self._reasons.ask("`git` obeys files of its folder, and `cd` changes the folder here")
+            self._reasons.ask_about_code(
+                "`git` obeys files of its folder, and `cd` changes the folder here"
+            )
         if not self.seen and not self.looks:
             self._reasons.ask("it names no program")
 

@@ -8,8 +8,16 @@ class Reasons:
         self.questions: list[str] = []
         self.refusals: list[str] = []
         self.writes = False
+        self.boxed = True  # all questions so far are about code that a closed box holds
+
+    def ask_about_code(self, why: str) -> None:
+        """Ask, as `ask` does; a person may answer for all code of a folder."""
+        before = self.boxed
+        self.ask(why)
+        self.boxed = before
 
     def ask(self, why: str) -> None:
+        self.boxed = False
         if why not in self.questions and len(self.questions) < REASONS_MAX:
             self.questions.append(why)
 

@@ -5,6 +5,7 @@ from collections.abc import Sequence
 
 from hermes.tools.shell import programs as programs
 from hermes.tools.shell import readers as readers
+from hermes.tools.shell.boxed_code import is_boxed_code
 from hermes.tools.shell.options import ParsedOptions, parse_options
 from hermes.tools.shell.overwrites import EMPTIES
 from hermes.tools.shell.path_checker import PathChecker, short
@@ -54,7 +55,8 @@ def judge_kill(call: Invocation, checker: PathChecker) -> None:
 
 def judge_unknown(call: Invocation, checker: PathChecker, why: str) -> None:
     runner = call.name in programs.RUNNERS
-    checker.reasons.ask(f"`{call.name}` can run any code" if runner else why)
+    asks = checker.reasons.ask_about_code if is_boxed_code(call) else checker.reasons.ask
+    asks(f"`{call.name}` can run any code" if runner else why)
     for word in call.words:
         checker.refuse_secret(word)
     if call.name in programs.NEVER or call.name.startswith("mkfs."):

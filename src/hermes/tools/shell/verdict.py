@@ -49,6 +49,7 @@ class Judgement(Struct, frozen=True, kw_only=True):
     reads: bool = False
     overwrites: tuple[Overwrite, ...] = ()
     inputs: tuple[str, ...] = ()  # files that are fed into it
+    boxed: bool = False  # it is asked about for code that a closed box holds, and nothing else
 
 
 def judge(command: str, place: CommandPlace) -> Judgement:
@@ -84,6 +85,7 @@ def judge(command: str, place: CommandPlace) -> Judgement:
         reads=bool(text) and not reasons.writes,
         overwrites=tuple(judging.checker.overwrites.found),
         inputs=tuple(judging.inputs),
+        boxed=bool(reasons.questions) and not reasons.refusals and reasons.boxed,
     )
 
 
@@ -139,7 +141,7 @@ class _Judging:
             case syntax.BracketTest():
                 self._test(part)
             case syntax.VariableAssignment():
-                self.reasons.ask("it sets a variable")
+                self.reasons.ask_about_code("it sets a variable")
                 for value in part.parts:
                     self._word(value)
             case _:
