@@ -245,6 +245,21 @@ def own_tags(calls: Calls) -> str:
     return "\n".join(one(*call) for call in calls)
 
 
+def name_tags(calls: Calls) -> str:
+    return "\n".join(
+        f"<tool_call>\n<name>{tool}</name>\n<arguments>{_dumped(dict(given))}</arguments>\n</tool_call>"
+        for tool, given in calls
+    )
+
+
+def invoke_with_tags(calls: Calls) -> str:
+    def one(tool: str, given: Mapping[str, Any]) -> str:
+        inner = "\n".join(f"<{key}>{_text(value)}</{key}>" for key, value in given.items())
+        return f'<invoke name="{tool}">\n{inner}\n</invoke>'
+
+    return "\n".join(one(*call) for call in calls)
+
+
 def internlm(calls: Calls) -> str:
     return "".join(
         f"<|action_start|><|plugin|>{_dumped(one)}<|action_end|>"
@@ -296,6 +311,8 @@ DIALECTS: Mapping[str, Writer] = {
         react,
         qwen_agent,
         own_tags,
+        name_tags,
+        invoke_with_tags,
         internlm,
         thinking,
     )

@@ -18,7 +18,8 @@ from hermes.core.messages import Line
 from hermes.core.ports import ModelRequest, RawCall, ToolSpec
 from hermes.providers.aliases import tool_of
 from hermes.providers.prose_place import ProsePlace
-from hermes.providers.text_call_values import CALLS_MAX, KEYS, OfferedTools, read_item
+from hermes.providers.text_call_readers import read_item
+from hermes.providers.text_call_values import CALLS_MAX, KEYS, OfferedTools
 
 BEFORE_CHARS_MAX: Final = 240
 UNSURE_CHARS_MAX: Final = 200  # what still may be a call behind these is held back to the end
@@ -26,7 +27,14 @@ TOOL_LISTS_MAX: Final = 16
 ALL: Final = ">>>all\n"
 
 _PREFIXES: Final = ("", "antml:", "minimax:", "seed:", "steptml:", "\uff5cDSML\uff5c", "|DSML|")
-_TAGS: Final = ("tool_call", "function_call", "invoke ", "function=", "function name=")
+_TAGS: Final = (
+    "tool_call",
+    "function_call",
+    "invoke ",
+    "function=",
+    "function name=",
+    "tool name=",
+)
 # Special tokens, which nobody writes by accident; they count also in the middle of a line.
 _SPECIAL: Final = (
     "<|python_tag|>",
@@ -40,6 +48,7 @@ _SPECIAL: Final = (
     "<|recipient|>",
     "<\uff5ctool▁call",
     "<\uff5ctool_call",
+    "<|tool▁call",
     "<start_function_call>",
     "[TOOL_CALLS]",
     "✿FUNCTION✿",
@@ -58,14 +67,14 @@ _ON_A_LINE: Final = (
 _AROUND: Final = re.compile(
     r"\s+|[;,](?=\s*[\[{<\w])|</?(?:[\w\uff5c|]{1,12}[:\uff5c|])?(?:tool_calls?|tools|functioncall"
     r"|function_calls?|TOOLCALL|antml)>|\[/?TOOL_CALLS\]|functools(?=\[)|</s>|>>>|Action:"
-    r"|✿FUNCTION✿:|(?:function)?<\uff5ctool[▁_]sep\uff5c>|<(?:start|end)_function_call>"
+    r"|✿FUNCTION✿:|(?:function)?<[|\uff5c]tool[▁_]sep[|\uff5c]>|<(?:start|end)_function_call>"
     r"|<\|channel\|>analysis<\|message\|>.*?<\|end\|>|<\|(?:start|from)\|>assistant"
-    r"|<\|(?!channel\||start\|)[\w/ ]{1,40}\|>|<\uff5c(?!DSML)[^\uff5c\n]{1,40}\uff5c>",
+    r"|<\|(?!channel\||start\|)[\w/▁ ]{1,40}\|>|<\uff5c(?!DSML)[^\uff5c\n]{1,40}\uff5c>",
     re.DOTALL,
 )
 _CLOSING: Final = re.compile(
     r"\s+|;|</[\w:\uff5c|]{1,40}>|\[/TOOL_CALLS\]|<end_function_call>"
-    r"|<\|(?:/\w+|\w*end\w*|END_\w+|stop|eot_id|eom_id|im_end|call|return|tools_suffix)\|>"
+    r"|<\|(?:/\w+|[\w▁]*end[\w▁]*|END_\w+|stop|eot_id|eom_id|im_end|call|return|tools_suffix)\|>"
     r"|<\uff5c[^\uff5c\n]{0,40}end[^\uff5c\n]{0,40}\uff5c>"
 )
 _RESULT: Final = re.compile(

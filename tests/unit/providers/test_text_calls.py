@@ -217,6 +217,44 @@ def test_calls_with_prose_between_them_are_made_in_order() -> None:
     assert calls_in(answered(f"First this.\n{text}")[0]) == TWO
 
 
+@pytest.mark.parametrize(
+    "text",
+    [
+        '<|python_tag|>terminal.call(command="ls")',
+        'terminal(command="ls")',
+        'terminal("ls")',
+        '[terminal({"command": "ls"})]',
+        "```tool_code\nprint(default_api.terminal(command='ls'))\n```",
+        'terminal {"command": "ls"}',
+        "{'name': 'terminal', 'arguments': {'command': 'ls'}}",
+        '{"type": "function", "name": "terminal", "parameters": {"command": "ls"}}',
+        '{"tool": "terminal", "command": "ls"}',
+        '{"action": "terminal", "action_input": {"command": "ls"}}',
+        '{"function_call": {"name": "terminal", "arguments": "{\\"command\\": \\"ls\\"}"}}',
+        '{"name": "terminal", "arguments": {"command": "ls"}}<|im_end|>',
+        '<tool_call>\n{{"name": "terminal", "arguments": {{"command": "ls"}}}}\n</tool_call>',
+        '<tool_call name="terminal">{"command": "ls"}</tool_call>',
+        '<tool_call>```json\n{"name": "terminal", "arguments": {"command": "ls"}}\n```</tool_call>',
+        '<tools>\n{"name": "terminal", "arguments": {"command": "ls"}}\n</tools>',
+        '<function_call> {"name": "terminal", "arguments": {"command": "ls"}}',
+        "<|tool▁calls▁begin|><|tool▁call▁begin|>function<|tool▁sep|>terminal\n"
+        '```json\n{"command": "ls"}\n```<|tool▁call▁end|><|tool▁calls▁end|>',
+        '>>>all\nLet me look.\n>>>terminal\n{"command": "ls"}',
+        'Plan: I look.\nAction: ```json\n[{"tool_name": "terminal", '
+        '"parameters": {"command": "ls"}}]\n```',
+        "<|channel|>analysis<|message|>Hm.<|end|><|start|>assistant<|channel|>commentary "
+        'to=functions.terminal <|constrain|>json<|message|>{"command": "ls"}<|call|>',
+        '<\uff5cDSML\uff5cfunction_calls>\n<\uff5cDSML\uff5cinvoke name="terminal">\n'
+        '<\uff5cDSML\uff5cparameter name="command" string="true">ls</\uff5cDSML\uff5cparameter>\n'
+        "</\uff5cDSML\uff5cinvoke>\n</\uff5cDSML\uff5cfunction_calls>",
+        "<start_function_call>call:terminal{command:<escape>ls<escape>}<end_function_call>",
+    ],
+)
+def test_looser_spellings_are_read_as_well(text: str) -> None:
+    for size in (0, 1, 4):
+        assert calls_in(answered(text, size=size)[0]) == [("terminal", {"command": "ls"})]
+
+
 def test_one_bad_call_among_good_ones_makes_none() -> None:
     bad = '\n<tool_call>\n{"name": "launch_rocket", "arguments": {}}\n</tool_call>'
     assert answered(DIALECTS["hermes"](ONE) + bad)[0].calls == ()
