@@ -58,3 +58,30 @@ def test_a_reader_who_has_had_enough_ends_the_demo_and_all_that_it_started(tmp_p
     assert child.wait() == 0
     child.stderr.close()
     assert not Path(f"/proc/{pid}").exists()
+
+
+def test_the_tour_shows_four_scenes_without_a_model_and_touches_nothing(tmp_path: Path) -> None:
+    hermes = Program(tmp_path, {"HERMES_MODEL__PROVIDER": "openai", "NO_COLOR": "1"})
+    done = hermes.run("tour")
+    assert done.status == 0, done.err
+    for scene in ("1. A question", "2. A tool call", "3. A kill", "4. A schedule"):
+        assert scene in done.out
+    assert "ideas.txt is gone" in done.out
+    assert "The turn was finished as if nothing had happened." in done.out
+    assert not hermes.home.exists()
+
+
+def test_a_person_answers_the_card_of_the_tour(tmp_path: Path) -> None:
+    hermes = Program(tmp_path, {"NO_COLOR": "1"})
+    typed = [
+        ("Enter continues", "\n"),
+        ("[y", "y\n"),
+        ("ideas.txt is gone", ""),
+        ("gone, and shopping.txt is as it was.", ""),
+        ("was.\r\n\r\nEnter continues", "q\n"),
+    ]
+    done = hermes.on_terminal("tour", typed=typed)
+    assert done.status == 0, done.out
+    assert "rm ideas.txt" in done.out
+    assert "4. A schedule" not in done.out
+    assert not hermes.home.exists()

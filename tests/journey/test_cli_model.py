@@ -205,3 +205,27 @@ def test_a_model_that_does_not_answer_is_not_kept_for_a_chat(hermes: Program, sh
     del hermes.environ["HERMES_MODEL__API_KEY"]
     told = hermes.run("chat", "--session", "s", "-q", "/model small-1").out
     assert told == "From the next request on: custom:small-1.\n"
+
+
+def test_the_built_in_models_are_listed_with_what_they_cost(hermes: Program) -> None:
+    rows = hermes.run("model", "list", "--provider", "local", "--json").document["models"]
+    by_name = {row["id"]: row for row in rows}
+    assert by_name["qwen2.5-coder-0.5b"]["bytes"] == 491_400_064
+    assert {row["licence"] for row in rows} == {"Apache-2.0"}
+    assert [name for name, row in by_name.items() if not row["tools"]] == ["smollm2-135m"]
+    table = hermes.run("model", "list", "--provider", "local").out
+    assert "smallest, no tools" in table
+
+
+def test_a_built_in_model_that_is_not_here_is_named_with_the_fix(hermes: Program) -> None:
+    hermes.packages = [installed(hermes.folder / "packages")]
+    hermes.environ |= {"HERMES_MODEL__PROVIDER": "local", "HERMES_MODEL__NAME": "qwen3-8b"}
+    done = hermes.run("chat", "-q", "hello")
+    assert done.status == 78
+    assert "Run: hermes model fetch qwen3-8b" in done.err
+    hermes.environ["HERMES_MODEL__NAME"] = "qwen3-80b"
+    assert "Did you mean qwen3-8b?" in hermes.run("chat", "-q", "hello").err
+    own = hermes.folder / "my own.gguf"
+    own.write_text("whole")
+    hermes.environ["HERMES_MODEL__NAME"] = str(own)
+    assert "built-in heard" in hermes.run("chat", "-q", "hello").out

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING
 
 from msgspec import Struct
 
+from hermes.app.models import weights_of
 from hermes.app.platforms import backup_folders
 from hermes.cli.command import CliCommand
 from hermes.cli.context import CliContext
@@ -22,7 +23,9 @@ from hermes.cli.gateway.service.lock import running
 from hermes.cli.gateway.service.service import ServiceContext
 from hermes.cli.gateway.service.supervisor import supervisors
 from hermes.cli.gateway.stop import stop
+from hermes.core.errors import Misconfigured
 from hermes.installed import STAMP, checkout
+from hermes.settings import survey
 from hermes.settings.home import CONFIG, DATABASE, FOLDERS, SECRETS
 
 if TYPE_CHECKING:
@@ -130,7 +133,20 @@ def _tell_plan(context: CliContext, removal: Removal, root: Path | None, *, purg
     if not removal.home:
         why = "it has nothing of ours" if purge else "your conversations; --purge removes it, too"
         say(f"  {context.home} ({why})")
+    weights = _weights(context)
+    if weights is not None:
+        say(f"  {weights} (weights of built-in models; delete it to free its space)")
     say(f"  {root} (the checkout itself)" if root is not None else f"  the package: {PIP}")
+
+
+def _weights(context: CliContext) -> Path | None:
+    """Return the folder of weights, which all homes of a person share, if there is one."""
+    settings, _problems = survey(context.home, context.environ)
+    try:
+        folder = weights_of(settings).path
+    except Misconfigured:
+        return None
+    return folder if folder.is_dir() else None
 
 
 def _lines(removal: Removal) -> Iterator[str]:
