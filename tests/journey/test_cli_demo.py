@@ -75,7 +75,7 @@ def test_a_person_answers_the_card_of_the_tour(tmp_path: Path) -> None:
     hermes = Program(tmp_path, {"NO_COLOR": "1"})
     typed = [
         ("Enter continues", "\n"),
-        ("[y", "y\n"),
+        ("Allow it? (y = yes", "y\n"),
         ("ideas.txt is gone", ""),
         ("gone, and shopping.txt is as it was.", ""),
         ("was.\r\n\r\nEnter continues", "q\n"),
