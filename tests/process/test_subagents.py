@@ -2,6 +2,7 @@
 
 import asyncio
 import json
+import subprocess
 from pathlib import Path
 from typing import Any
 
@@ -225,3 +226,41 @@ async def test_b01_a_chat_without_a_gateway_waits_for_its_children(tmp_path: Pat
         here.configure()
         said = json.loads(await here.hermes("chat", "-q", "go"))
     assert [entry["summary"] for entry in said["results"]] == [f"did part {n}" for n in range(12)]
+
+
+@pytest.mark.parametrize("versioned", [True, False])
+async def test_b06_an_isolated_child_changes_a_copy_and_its_diff_is_part_of_the_result(
+    tmp_path: Path, versioned: bool
+) -> None:
+    work = tmp_path / "work"
+    await asyncio.to_thread(prepare_folder, work, versioned)
+
+    def child(asked: Asked) -> Says:
+        if asked.results:
+            return Says("I changed it.")
+        assert f"{work}/.subagents/copies/" in asked.system, "it starts in its copy"
+        write = {"path": "a.txt", "content": "two\n"}
+        return Says(calls=(("write_file", write), ("terminal", {"command": "echo new > b.txt"})))
+
+    boss = Boss({"goal": "change it", "isolate": True}, child)
+    async with Model(rule=boss).up() as model, gateway(tmp_path, model, **UNASKED) as here:
+        here.configure(terminal={"workdir": str(work)})
+        await here.start()
+        said = (await here.say("go", limit_s=60.0)).text
+    assert "-one" in said
+    assert "+two" in said
+    assert "+new" in said
+    assert kept(work) == "one\n", "the folder itself is as it was"
+
+
+def prepare_folder(work: Path, versioned: bool) -> None:
+    work.mkdir()
+    (work / "a.txt").write_text("one\n", encoding="utf-8")
+    git = ["git", "-c", "user.name=A", "-c", "user.email=a@b"]
+    for words in (["init", "-q"], ["add", "-A"], ["commit", "-qm", "x"]) if versioned else ():
+        subprocess.run([*git, *words], cwd=work, check=True)
+
+
+def kept(work: Path) -> str:
+    assert not (work / "b.txt").exists()
+    return (work / "a.txt").read_text(encoding="utf-8")

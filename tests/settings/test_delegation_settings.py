@@ -12,7 +12,7 @@ DELEGATE = "delegate_task"
 
 
 def kept_in(folder: Path) -> list[str]:
-    return [file.read_text(encoding="utf-8") for file in folder.rglob(".hermes/reports/*.md")]
+    return [file.read_text(encoding="utf-8") for file in folder.rglob(".subagents/reports/*.md")]
 
 
 class Delegating:

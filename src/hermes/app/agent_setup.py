@@ -76,7 +76,7 @@ class AgentSetup(Struct, frozen=True, kw_only=True):
     tools: Toolset
     prompts: Prompts
     skills: SkillLibrary
-    keep_report: Callable[[Reply], Awaitable[str]]  # the file with all that a subagent said
+    complete_report: Callable[[Reply], Awaitable[Reply]]  # what else belongs to a subagent's report
     jobs: JobActs
     commands: Mapping[str, Sequence[Command]]  # by the heading under which /help lists them
 
@@ -135,7 +135,7 @@ def set_up_agent(
         ),
         prompts=prompts,
         skills=library,
-        keep_report=hands.keep,
+        complete_report=hands.complete,
         jobs=jobs,
         commands={
             "Agent": (

@@ -245,7 +245,7 @@ async def _parts(
                 keep=settings.compression.keep,
                 limits=turn_limits(settings),
                 child_limits=child_limits(settings),
-                keep_report=lambda reply: equipped().keep_report(reply),
+                complete_report=lambda reply: equipped().complete_report(reply),
                 price=price_of(settings),
                 budgets=budgets_of(settings),
                 resume=resume_rules(settings),

@@ -119,7 +119,7 @@ class Parts(Struct, frozen=True, kw_only=True):
     keep: float = 0.2
     limits: TurnLimits = DEFAULT_LIMITS
     child_limits: ChildLimits = ChildLimits()
-    keep_report: Callable[[Reply], Awaitable[str]] | None = None  # the file with all of its words
+    complete_report: Callable[[Reply], Awaitable[Reply]] | None = None  # what else belongs to it
     budgets: Budgets = DEFAULT_BUDGETS
     price: Callable[[str, Usage, int], float | None] = lambda _model, _usage, _calls: None
     resume: ResumeRules = DEFAULT_RESUME
@@ -228,7 +228,7 @@ def build(parts: Parts) -> Gateway:
 
 def _delivery(parts: Parts, intake: Intake, process: ProcessState) -> Delivery:
     outbox, note = parts.store.outbox, process.note_send
-    results = CallResults(accept=intake.accept, clock=parts.clock, keep=parts.keep_report)
+    results = CallResults(accept=intake.accept, clock=parts.clock, complete=parts.complete_report)
     every = (*parts.channels, results)
     channels = {each.manifest.name: GuardedChannel(each, note) for each in every}
     pauses_s = {name: channel.manifest.pause_s for name, channel in channels.items()}

@@ -3,16 +3,21 @@
 import asyncio
 from collections.abc import Callable
 
+from msgspec.structs import replace
+
+from hermes.core.child_sessions import part_name
 from hermes.core.errors import Rejected
 from hermes.core.messages import SCRIPT_NAME, Reply
-from hermes.core.ports import Tool
+from hermes.core.ports import Tool, ToolContext
 from hermes.ports.workspace import FileAccess, Workspace
 from hermes.settings import Settings
 from hermes.settings.toolsets import TOOLSETS, toolset_of
+from hermes.tools.delegation.isolation import Isolation
 from hermes.tools.delegation.reports import SHARES
 from hermes.tools.delegation.tool import DelegationRules, delegate_tool
+from hermes.tools.files.paths import here, workdir_of
 
-FOLDER = ".hermes"  # in the workspace: git and searches leave it alone
+FOLDER = ".subagents"  # in the workspace: git and searches leave it alone
 
 
 class Subagents:
@@ -24,6 +29,7 @@ class Subagents:
         self._settings = settings
         self._workspace = workspace
         self._choose = choose
+        self._isolation = Isolation(workspace)
 
     def tool(self) -> Tool:
         wanted = self._settings.delegation
@@ -39,15 +45,25 @@ class Subagents:
                 models=self._models,
                 toolset_of=toolset_of,
                 known_toolsets=tuple(TOOLSETS),
+                isolate=self._isolate,
             )
         )
 
-    async def keep(self, reply: Reply) -> str:
-        """The file with all that a subagent said, where that is more than is read at once."""
+    async def complete(self, reply: Reply) -> Reply:
+        """The report with what was changed in its copy of the folder; and, where it is more than is
+        read at once, the file with all of it."""
+        if reply.ends is None:
+            return reply
+        if reply.ends.copy:
+            part, copy = reply.address.thread, reply.ends.copy
+            diff = await self._isolation.diff(reply.session, part, copy)
+            reply = replace(reply, text=f"{reply.text}\n\n{_changes(copy, diff)}")
         least = self._settings.delegation.summary_chars // SHARES
         if reply.ends is None or reply.ends.model == SCRIPT_NAME or len(reply.text) <= least:
-            return ""
-        return await asyncio.to_thread(self._written, f"{reply.ends.turn}.md", reply.text)
+            return reply
+        name = f"{reply.ends.turn}.md"
+        path = await asyncio.to_thread(self._written, name, reply.text)
+        return replace(reply, ends=replace(reply.ends, whole=path))
 
     def _written(self, name: str, text: str) -> str:
         root = f"{self._workspace.places.root}/{FOLDER}"
@@ -59,6 +75,14 @@ class Subagents:
         except OSError:  # the report itself is more important than all of its words
             return ""
         return path
+
+    async def _isolate(self, context: ToolContext, part: int) -> str:
+        places = here(self._workspace.places, context.facts)
+        source, _ = await asyncio.to_thread(
+            workdir_of, self._workspace.files, places, context.facts
+        )
+        name = part_name(context.call.id, part)
+        return await self._isolation.make(context.session, name, source, places.root)
 
     def _chosen(self, said: str) -> str:
         """The configured model that is called so, with its provider or without. Raises Rejected
@@ -74,3 +98,10 @@ class Subagents:
         every = [f"{one.provider}:{one.name}" for one in (model, *model.fallbacks) if one.name]
         more = (self._settings.agent.small_model, wanted, *self._settings.prices)
         return tuple(dict.fromkeys([*every, *(name for name in more if ":" in name)]))
+
+
+def _changes(copy: str, diff: str) -> str:
+    """What was changed in a copy of the folder, for the model that asked for it."""
+    if not diff.strip():
+        return f"[It changed nothing in its copy, {copy}.]"
+    return f"[Its changes, in the copy {copy}; the folder itself is as it was:]\n{diff}"

@@ -185,6 +185,7 @@ def last_words(turn: Turn, reply: Reply, outcome: Outcome) -> Reply:
         model=turn.model,
         usage=usage,
         title=turn.options.title,
+        copy=turn.options.workdir if turn.options.isolated else "",
         to=turn.options.report_to,
     )
     return replace(reply, ends=report)

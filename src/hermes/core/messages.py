@@ -162,6 +162,7 @@ class TurnOptions(Struct, frozen=True, kw_only=True, omit_defaults=True):
     steps_max: int = 0  # model requests at most; 0: the limit of the settings
     tokens_max: int = 0
     workdir: str = ""  # where its commands begin
+    isolated: bool = False  # that is a copy, made for it alone
     role: str = ""  # of a child: what it is told about itself
     report_to: ReportTo | None = None  # no call waits for its answer
     run: ScheduledRun | None = None  # of a job
@@ -178,6 +179,7 @@ class TurnReport(Struct, frozen=True, kw_only=True, omit_defaults=True):
     usage: Usage = Usage()
     whole: str = ""  # the file with all of its words, where they are too long to be read at once
     title: str = ""
+    copy: str = ""  # the folder that was made for it alone
     to: ReportTo | None = None
 
 

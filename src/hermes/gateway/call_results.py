@@ -33,7 +33,7 @@ class CallResults(Struct, frozen=True, kw_only=True):
 
     accept: Callable[[Inbound], Awaitable[Accepted]]
     clock: Callable[[], float]
-    keep: Callable[[Reply], Awaitable[str]] | None = None  # the file with all of its words
+    complete: Callable[[Reply], Awaitable[Reply]] | None = None  # what else belongs to a report
 
     @property
     def manifest(self) -> Manifest:
@@ -49,9 +49,10 @@ class CallResults(Struct, frozen=True, kw_only=True):
         return (text,)
 
     async def send(self, reply: Reply, chunk: str, *, key: str) -> str:
-        if reply.ends is not None and self.keep is not None:
-            reply = replace(reply, ends=replace(reply.ends, whole=await self.keep(reply)))
-        message = self._message(replace(reply, text=chunk))
+        said = replace(reply, text=chunk)
+        if said.ends is not None and self.complete is not None:
+            said = await self.complete(said)
+        message = self._message(said)
         if message is not None:
             try:
                 await self.accept(message)

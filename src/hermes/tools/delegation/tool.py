@@ -114,7 +114,9 @@ async def _run(rules: DelegationRules, context: ToolContext) -> ToolResult:
     messages: list[Inbound] = []
     for part, task, begins in zip(parts, tasks, options, strict=True):
         where = await _workdir(rules, context, part, isolated=bool(arguments.isolate))
-        messages.append(_message(context, part, task, replace(begins, workdir=where)))
+        isolated = bool(arguments.isolate) and rules.isolate is not None
+        begins_there = replace(begins, workdir=where, isolated=isolated)
+        messages.append(_message(context, part, task, begins_there))
     for message in messages:
         await context.host.accept(message)
     if arguments.background:
