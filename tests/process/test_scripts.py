@@ -23,6 +23,8 @@ for n in range(3):
     write_file(f"out{n}.txt", f"text {n}\\n")
 texts = parallel([("read_file", {"path": f"out{n}.txt"}) for n in range(3)])
 print(sum("text" in text for text in texts), terminal("echo hi").splitlines()[0])
+write_file("long.txt", "a line of a long file\\n" * 5000)
+print(read_file("long.txt").count("a line"), terminal("cat long.txt").count("a line"))
 for name, arguments in (
     ("execute_code", {"code": "1"}),
     ("clarify", {"question": "?"}),
@@ -83,9 +85,9 @@ async def test_c86_only_what_a_script_prints_comes_back_and_its_calls_are_calls(
         said = await asyncio.gather(*(here.say(name, name, limit_s=120) for name in names))
         plain, threads, bad = (each.text for each in said)
         refused = ("execute_code", "clarify", "terminal", "nonsense")
-        assert "3 hi\n" + "".join(f"refused {name}\n" for name in refused) in plain
+        assert "3 hi\n5000 5000\n" + "".join(f"refused {name}\n" for name in refused) in plain
         assert "exit status 3" in plain
-        assert "write_file 3, read_file 3, terminal 2 (1 failed)" in plain
+        assert "write_file 4, read_file 4, terminal 3 (1 failed)" in plain
         assert "threads 16 True" in threads
         assert sorted(_lines(here, "threads")) == sorted(f"t{n}" for n in range(16))
         assert 'File "<script>", line 2' in bad
@@ -93,6 +95,12 @@ async def test_c86_only_what_a_script_prints_comes_back_and_its_calls_are_calls(
         assert len(model.asked) == 6, "a script is one round trip"
         outcomes = [step["outcome"] for step in await steps(here, said[2].turn)]
         assert "failed" in outcomes
+        told = await here.hermes("turns", "show", said[0].turn, "--json")
+        nested = [
+            step["name"] for step in told["steps"] if "calls" in step for step in step["calls"]
+        ]
+        assert nested[:7] == [*["write_file"] * 3, *["read_file"] * 3, "terminal"]
+        assert "2.4 " in await here.hermes("turns", "show", said[0].turn)
         turns = await here.hermes("turns", "list", "--json")
         assert {turn["state"] for turn in turns} == {"answered"}
 

@@ -40,6 +40,20 @@ Roses are red,
 That is <all>."""
 SCRIPT = [
     {
+        "match": "^paint",
+        "steps": [
+            {
+                "calls": [
+                    {
+                        "tool": "clarify",
+                        "arguments": {"question": "Which colour?", "choices": ["Red", "Blue"]},
+                    }
+                ],
+            },
+            {"text": "It is painted."},
+        ],
+    },
+    {
         "match": "^once",
         "steps": [
             {

@@ -131,6 +131,22 @@ def test_one_key_approves_and_one_key_denies(tmp_path: Path) -> None:
         assert not (tmp_path / "gone").exists()
 
 
+def test_c85_a_question_of_the_agent_is_answered_by_a_number_or_in_words(tmp_path: Path) -> None:
+    with window(stage(tmp_path)) as seen:
+        said(seen, "paint it")
+        card = seen.until("or write your answer", on_screen=True)
+        assert "Which colour?" in card
+        time.sleep(1.0)  # a key that is on its way when it comes up does not count
+        seen.type("2")
+        seen.until("Your answer: Blue")
+        seen.until("It is painted.")
+        said(seen, "paint the other one")
+        seen.until("or write your answer", on_screen=True)
+        time.sleep(1.0)
+        seen.type("green, like the door\r")
+        seen.until("Your answer: green, like the door")
+
+
 def test_a_question_that_has_no_room_is_read_in_full_above_its_keys(tmp_path: Path) -> None:
     with window(stage(tmp_path), rows=12) as seen:
         said(seen, "ask")

@@ -8,6 +8,7 @@ from msgspec import Struct
 HEAD_BYTES = 6_000
 TAIL_BYTES = 10_000
 SHOWN_BYTES = HEAD_BYTES + TAIL_BYTES
+SCRIPT_BYTES = 180_000  # of a result that a script reads and no model; the journal keeps it
 BINARY_SHARE = 0.3  # of characters that are no text
 LINE_SEARCH = 2  # a cut moves to the end of a line if that costs at most half of the part
 

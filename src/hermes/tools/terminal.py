@@ -38,7 +38,7 @@ from hermes.tools.files.paths import (
     with_scratch,
     workdir_of,
 )
-from hermes.tools.output import clean_tail
+from hermes.tools.output import HEAD_BYTES, SCRIPT_BYTES, TAIL_BYTES, clean_tail
 from hermes.tools.shell.paths import CommandPlace, absolute
 from hermes.views.tool_specs import spec_of
 
@@ -283,7 +283,9 @@ class _Shell:
             seen = await self._terminal.wait(context.call.id, SETTLE_S)
         else:
             seen = await self._followed(context, seen)
-        text = await excerpt_of(self._terminal, seen)
+        half = SCRIPT_BYTES // 2
+        shares = (half, half) if context.options.scripted else (HEAD_BYTES, TAIL_BYTES)
+        text = await excerpt_of(self._terminal, seen, *shares)
         facts = self._facts(context, seen)
         notes = [note, *verdict_on(seen), *self._why(context, seen, text), *out_of_reach(seen)]
         if facts:

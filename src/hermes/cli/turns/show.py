@@ -13,8 +13,9 @@ from hermes.cli.lookup.store import open_required_store
 from hermes.cli.options import json_option
 from hermes.cli.output.times import ago, iso, took
 from hermes.cli.turns.rows import document, time_taken, turn_events
+from hermes.core.child_sessions import child_key
 from hermes.core.errors import Rejected
-from hermes.core.ids import TurnId
+from hermes.core.ids import CallId, TurnId
 from hermes.core.messages import Call, Usage
 from hermes.core.projection import TurnRow
 from hermes.core.store import Store
@@ -27,6 +28,7 @@ if TYPE_CHECKING:
     from argparse import ArgumentParser
 
 
+SCRIPT = "execute_code"  # the tool whose calls make calls
 RECENT_MAX = 1_000  # turns among which the beginning of an id is looked for
 WHAT_CHARS = 60
 
@@ -46,8 +48,10 @@ async def run(options: TurnsShowOptions, context: CliContext) -> int:
         steps = story(await turn_events(store, turn))
         calls = [step.call for step in steps if step.name == DELEGATE]
         families = await families_of(store, calls)
+        inside = {step.call: await _inside(store, step) for step in steps if step.name == SCRIPT}
     if options.json:
-        shown = {**document(turn), "steps": [step_document(step) for step in steps]}
+        listed = [step_document(step, inside.get(step.call)) for step in steps]
+        shown = {**document(turn), "steps": listed}
         shown["children"] = [family_document(family) for family in families]
         context.console.document({**shown, "usage": asdict(total(steps))})
         return DONE
@@ -57,7 +61,7 @@ async def run(options: TurnsShowOptions, context: CliContext) -> int:
     say(f"started   {ago(turn.started_at, now)}, took {time_taken(turn)}, runs: {turn.attempts}")
     say(f"tokens    {_tokens(total(steps))}\n")
     if steps:
-        cells = [_cells(n, step) for n, step in enumerate(steps, start=1)]
+        cells = list(_rows(steps, inside))
         context.console.table(("", "STEP", "STATE", "EFFECT", "TOOK", "WHAT"), cells)
     else:
         say("No step has ended yet.")
@@ -65,6 +69,23 @@ async def run(options: TurnsShowOptions, context: CliContext) -> int:
         say("\nsubagents")
         context.console.table(("TURN", "STATE", "TOOK", "TOKENS", "TASK"), list(_tree(families)))
     return DONE
+
+
+async def _inside(store: Store, step: StepRow) -> tuple[StepRow, ...]:
+    """Return the calls that a script made."""
+    turns = await store.library.turns(limit=1, key=child_key(step.call))
+    made = [story(await turn_events(store, turn)) for turn in turns]
+    return tuple(each for steps in made for each in steps if each.kind == "tool")
+
+
+def _rows(
+    steps: Sequence[StepRow], inside: Mapping[CallId, tuple[StepRow, ...]]
+) -> Iterator[tuple[str, ...]]:
+    """Yield a row for each step, the calls of a script indented below it."""
+    for number, step in enumerate(steps, start=1):
+        yield _cells(str(number), step)
+        for n, each in enumerate(inside.get(step.call, ()), start=1):
+            yield _cells(f"{number}.{n}", each, indent="└ ")
 
 
 def _tree(families: Sequence[TurnFamily], depth: int = 0) -> Iterator[tuple[str, ...]]:
@@ -99,7 +120,7 @@ async def _turn(store: Store, name: str) -> TurnRow:
     raise Rejected(f"{problem}. See: hermes turns list")
 
 
-def _cells(number: int, step: StepRow) -> tuple[str, ...]:
+def _cells(number: str, step: StepRow, indent: str = "") -> tuple[str, ...]:
     outcome = step.outcome.value if step.outcome is not None else ""
     state = step.state if outcome in ("", "ok", "unknown") else f"{step.state}, {outcome}"
     if step.starts > 1:
@@ -114,7 +135,7 @@ def _cells(number: int, step: StepRow) -> tuple[str, ...]:
             compact(Call(id=step.call, tool=step.name, arguments=step.arguments)), WHAT_CHARS
         )
     effect = step.effect.value if step.effect is not None else ""
-    return (str(number), step.kind, state, effect, span, what)
+    return (number, step.kind, state, effect, span, f"{indent}{what}")
 
 
 def _tokens(usage: Usage) -> str:
@@ -122,7 +143,8 @@ def _tokens(usage: Usage) -> str:
     return f"{usage.input:,} in ({usage.cached:,} cached), {usage.output:,} out{cost}"
 
 
-def step_document(step: StepRow) -> Mapping[str, object]:
+def step_document(step: StepRow, inside: Sequence[StepRow] | None = None) -> Mapping[str, object]:
+    """With the calls that a script made, for the call that ran it."""
     shown: dict[str, object] = {
         "kind": step.kind,
         "name": step.name,
@@ -134,7 +156,9 @@ def step_document(step: StepRow) -> Mapping[str, object]:
         "ended_at": iso(step.ended_at),
     }
     if step.kind == "tool":
-        return {**shown, "call": step.call, "arguments": step.arguments}
+        shown |= {"call": step.call, "arguments": step.arguments}
+        more = {} if inside is None else {"calls": [step_document(each) for each in inside]}
+        return {**shown, **more}
     return {**shown, "usage": asdict(step.usage or Usage())}
 
 

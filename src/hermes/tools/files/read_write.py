@@ -19,13 +19,15 @@ from hermes.tools.arguments import Arguments
 from hermes.tools.files.opening import JudgedFiles
 from hermes.tools.files.paths import here, path_of
 from hermes.tools.files.reachable import file_finding, labels_of, output_call, reach_of
-from hermes.tools.output import CONTROLS, is_binary
+from hermes.tools.output import CONTROLS, SCRIPT_BYTES, is_binary
 from hermes.views.diff import diff_text, file_diff, on_card
 from hermes.views.tool_specs import spec_of
 
 LINES_DEFAULT, LINES_MAX = 500, 2_000
 LINE_BYTES_MAX = 2_000
 WINDOW_BYTES_MAX = 40_000
+ROOM = (LINES_DEFAULT, WINDOW_BYTES_MAX)
+SCRIPT_ROOM = (SCRIPT_BYTES, SCRIPT_BYTES)
 SAMPLE_BYTES = 8_192
 COUNTED_BYTES_MAX = 100 * 1024 * 1024  # beyond this nobody counts the lines that are left
 CHUNK_BYTES = 1024 * 1024
@@ -87,7 +89,8 @@ def read_file_tool(workspace: Workspace) -> Tool:
         files = JudgedFiles(workspace.files, here(places, context.facts))
         path = path_of(files.places, context.facts, arguments.path)
         await _demand_own_output(files, workspace.terminal, context, path)
-        text = await asyncio.to_thread(_read, files, path, arguments)
+        room = SCRIPT_ROOM if context.options.scripted else ROOM
+        text = await asyncio.to_thread(_read, files, path, arguments, room)
         return ToolResult(text=text, labels=labels_of(reach_of(files.places, str(path))))
 
     return Tool(
@@ -164,12 +167,15 @@ def _write(files: JudgedFiles, context: ToolContext, arguments: WriteArguments) 
     return ToolResult(text=text, diff=diff_text((change,)))
 
 
-def _read(files: JudgedFiles, path: PurePath, arguments: ReadArguments) -> str:
-    first, limit = arguments.offset or 1, arguments.limit or LINES_DEFAULT
+def _read(
+    files: JudgedFiles, path: PurePath, arguments: ReadArguments, room: tuple[int, int]
+) -> str:
+    """`room`: the lines that are read unless the call says how many, and the bytes."""
+    first, limit = arguments.offset or 1, arguments.limit or room[0]
     with files.opened(path) as file:
         _demand_text(path, file.read(SAMPLE_BYTES))
         file.seek(0)
-        rows, last = _window(file, first, limit)
+        rows, last = _window(file, first, limit, room[1])
         left = _lines_left(file)
     total = None if left is None else last + left
     if not rows:
@@ -193,7 +199,7 @@ def _demand_text(path: PurePath, sample: bytes) -> None:
         raise ToolFailed(f"{path} is a binary file; look at it with `file` or `xxd` instead.")
 
 
-def _window(file: BinaryIO, first: int, limit: int) -> tuple[list[str], int]:
+def _window(file: BinaryIO, first: int, limit: int, bytes_max: int) -> tuple[list[str], int]:
     """Numbered lines from `first` on, as many as were asked for and fit; and the last line read."""
     rows: list[str] = []
     number = used = 0
@@ -203,7 +209,7 @@ def _window(file: BinaryIO, first: int, limit: int) -> tuple[list[str], int]:
         row = f"{number}|{_shown(start, length)}"
         rows.append(row)
         used += len(row.encode()) + 1
-        if len(rows) >= limit or used > WINDOW_BYTES_MAX:
+        if len(rows) >= limit or used > bytes_max:
             break
     return rows, number
 
