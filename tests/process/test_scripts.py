@@ -171,7 +171,7 @@ except ToolError as error:
 async def test_c89_a_call_inside_a_script_is_asked_about_with_its_line_and_a_no_is_an_exception(
     tmp_path: Path,
 ) -> None:
-    codes = {"asks": ASKS}
+    codes = {"asks": ASKS, "again": "print('again', open('.env').read())"}
     async with (
         Model(runs(codes)).up() as model,
         gateway(tmp_path, model, code={"timeout_s": 30}) as here,
@@ -181,7 +181,8 @@ async def test_c89_a_call_inside_a_script_is_asked_about_with_its_line_and_a_no_
         first = await _question(here, 1)
         assert first["tool"] == "execute_code"
         assert "terminal" in first["preview"]
-        await here.post(f"/v1/approvals/{first['id']}", answer="approve")
+        await here.post(f"/v1/approvals/{first['id']}", answer="folder")
+        (here.home / "workspace" / ".env").write_text("KEY=secret\n", encoding="utf-8")
         second = await _question(here, 2)
         assert (second["tool"], second["session"] != first["session"]) == ("terminal", True)
         assert "Called by my script, line 4" in second["preview"]
@@ -194,6 +195,10 @@ async def test_c89_a_call_inside_a_script_is_asked_about_with_its_line_and_a_no_
         done = await here.say("asks", key="once", limit_s=120)
         assert "fine\n42\nno: True" in done.text
         assert not (here.home / "workspace" / "never.txt").exists()
+        again = await here.say("again", "two", limit_s=120)
+        assert "It said: again" in again.text, "all scripts of the folder were allowed"
+        assert "secret" not in again.text, "nobody looked at it, so private files look empty"
+        assert len(await here.get("/v1/approvals?all=1")) == 3
 
 
 LOOPS = """

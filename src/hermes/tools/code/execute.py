@@ -13,10 +13,11 @@ from pathlib import PurePosixPath
 from typing import Annotated
 
 from msgspec import Meta, Struct
+from msgspec.structs import replace
 
 from hermes.core.child_sessions import address_of_call, child_key
 from hermes.core.errors import Rejected, ToolFailed
-from hermes.core.grants import Template
+from hermes.core.grants import CODE, Template
 from hermes.core.ids import MessageId
 from hermes.core.messages import NO_TOOLS, SCRIPT, Effect, Inbound, Person, TurnOptions
 from hermes.core.people import derived
@@ -34,6 +35,7 @@ from hermes.tools.arguments import Arguments
 from hermes.tools.code.library import functions_for
 from hermes.tools.code.script import CodeLimits
 from hermes.tools.files.paths import CAME_FROM, WORKDIR, here, with_scratch, workdir_of
+from hermes.tools.shell.private_files import private_files
 from hermes.views.tool_specs import spec_of
 
 CODE_BYTES_MAX = 100_000
@@ -50,6 +52,7 @@ NO_PYTHON = (
     "There is no Python where commands run. Nothing was run. Install python3 there, or set "
     "code.python to one."
 )
+NOT_WHOLE = "The sandbox here does not hold any code. Nothing was run."
 NO_PIPES = "Scripts do not work with terminal.backend {0} yet. Nothing was run. Use the tools."
 
 DESCRIPTION = (
@@ -135,7 +138,9 @@ def execute_code_tool(place: CodePlace) -> Tool:
         question="Run this script?",
         capabilities=frozenset({Capability.EXECUTE}),
         judge=lambda arguments, facts: _judged(places, arguments, facts),
-        present=lambda arguments, _facts: _presented(arguments),
+        present=lambda arguments, _facts: replace(
+            _presented(arguments), whole=place.workspace.terminal.is_whole()
+        ),
         stop=starter.stop,
         children=lambda call: (child_key(call.id),),
     )
@@ -144,11 +149,11 @@ def execute_code_tool(place: CodePlace) -> Tool:
 def _judged(places: WorkspacePaths, arguments: str, facts: Mapping[str, str]) -> Finding:
     given = ARGUMENTS.parse(arguments)
     root = here(places, facts).root
-    template = Template(tool="execute_code", program="python3", shape=("SCRIPT",), workdir=root)
+    code = Template(tool="execute_code", program=CODE, workdir=root)
     digest = hashlib.sha256(given.code.encode("utf-8", "replace")).hexdigest()
     return Finding(
         verdict=Ask("it runs a program that I wrote"),
-        template=template,
+        code=code,
         identity=f"{root} {digest}",
     )
 
@@ -209,8 +214,18 @@ class _Starter:
             scratch=with_scratch(workspace.places, context.facts).scratch,
             timeout_s=PARKED_S_MAX,
             readable=(*files.readable, *readable),
+            covered=self._covered(context),
             pipes=files.pipes,
         )
+
+    def _covered(self, context: ToolContext) -> tuple[str, ...]:
+        """Return the private files that the script does not see, where nobody has looked at it: it
+        runs in a whole box then, or not at all."""
+        if not context.by_folder or context.approved:
+            return ()
+        if not self._place.workspace.terminal.is_whole():
+            raise ToolFailed(NOT_WHOLE)
+        return private_files(here(self._place.workspace.places, context.facts).root)
 
     def _python(self, context: ToolContext) -> tuple[str, tuple[str, ...]]:
         """Return the interpreter and what else must be seen to run it."""

@@ -72,7 +72,8 @@ def test_plain_text_of_any_language_is_code(tool: Tool) -> None:
 def test_a_script_is_asked_about_like_a_command(tool: Tool) -> None:
     found = tool.judge(json.dumps({"code": "print(1)"}), {})
     assert isinstance(found.verdict, Ask)
-    assert found.template is not None, "“for this session” covers other scripts, too"
+    assert found.template is None, "“always” is never for a program that can do anything"
+    assert found.code is not None, "“for this folder” covers other scripts, in a whole box"
     assert tool.present is not None
     seen = tool.present(json.dumps({"code": "print(1)\nprint(2)"}), {})
     assert seen.text == "print(1)\nprint(2)"
