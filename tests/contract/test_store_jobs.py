@@ -14,7 +14,7 @@ from hermes.core.job_events import (
     JobResumed,
     JobSet,
     OccurrencesSkipped,
-    TimerRewound,
+    TimerMoved,
 )
 from hermes.core.jobs import SCHEDULE, Job, JobRow, job_address, job_key, occurrence_id
 from hermes.core.messages import Inbound, Person, ScheduledRun, TurnOptions
@@ -144,7 +144,7 @@ async def test_skipped_occurrences_move_the_timer_and_a_clock_set_back_moves_it_
     await change(store, OccurrencesSkipped(T0 + HOUR, last, 72, "missed", last + 5))
     assert (await known(store)).due_at == last + HOUR
     assert [row.id for row in await store.jobs.ahead(T0 + 2 * HOUR, limit=9)] == ["report"]
-    await change(store, TimerRewound(T0 + 2 * HOUR, T0 + 2 * HOUR))
+    await change(store, TimerMoved(T0 + 2 * HOUR, T0 + 2 * HOUR))
     assert (await known(store)).due_at == T0 + 3 * HOUR
     assert await store.jobs.ahead(T0 + 2 * HOUR, limit=9) == []
 

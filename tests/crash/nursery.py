@@ -25,6 +25,7 @@ def one_life(order: dict[str, object]) -> int:
         messages=int(str(order["messages"])),
         asks=bool(order["asks"]),
         delegates=bool(order["delegates"]),
+        scheduled=bool(order["scheduled"]),
     )
     try:
         asyncio.run(live(case))

@@ -36,7 +36,7 @@ def nursery() -> Iterator[Nursery]:
 
 def points(nursery: Nursery, home: Path) -> list[str]:
     home.mkdir()
-    assert nursery.live(home, 0, "before", keyed=True, asks=True) == 0
+    assert nursery.live(home, 0, "before", keyed=True, does="asks") == 0
     return (home / "trace").read_text(encoding="utf-8").splitlines()
 
 
@@ -93,8 +93,8 @@ async def test_pol_04_aud_01_death_at_any_point_of_an_approval_runs_it_once_or_s
     for at, how in chosen(labels)[part::SLICES]:
         home = quick_path / f"{at}-{how}"
         home.mkdir()
-        kills += nursery.live(home, at, how, keyed=True, asks=True) == KILLED
-        assert nursery.live(home, 0, "before", keyed=True, asks=True) == 0
+        kills += nursery.live(home, at, how, keyed=True, does="asks") == KILLED
+        assert nursery.live(home, 0, "before", keyed=True, does="asks") == 0
         try:
             outcomes[await check(home)] += 1
         except (AssertionError, ValueError) as broken:

@@ -71,15 +71,15 @@ async def test_c72_no_part_of_the_work_is_lost_or_done_twice_after_a_death_at_ev
 ) -> None:
     whole = quick_path / "whole"
     whole.mkdir()
-    assert nursery.live(whole, 0, "before", keyed=True, delegates=True) == 0
+    assert nursery.live(whole, 0, "before", keyed=True, does="delegates") == 0
     await check(whole)
     labels = (whole / "trace").read_text(encoding="utf-8").splitlines()
     kills = 0
     for at, how in chosen(labels)[part::SLICES]:
         home = quick_path / f"{at}-{how}"
         home.mkdir()
-        kills += nursery.live(home, at, how, keyed=True, delegates=True) == KILLED
-        assert nursery.live(home, 0, "before", keyed=True, delegates=True) == 0
+        kills += nursery.live(home, at, how, keyed=True, does="delegates") == KILLED
+        assert nursery.live(home, 0, "before", keyed=True, does="delegates") == 0
         try:
             await check(home)
         except (AssertionError, ValueError) as broken:

@@ -13,6 +13,7 @@ import sys
 import time
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Literal
 
 import pytest
 
@@ -45,10 +46,9 @@ class Nursery:
         *,
         keyed: bool,
         messages: int = 1,
-        asks: bool = False,
-        delegates: bool = False,
+        does: Literal["", "asks", "delegates", "scheduled"] = "",
     ) -> int:
-        """One life; how the process ended."""
+        """One life; how the process ended. `does` is what is special about it."""
         assert self._server.stdin is not None
         assert self._server.stdout is not None
         order = {
@@ -57,8 +57,9 @@ class Nursery:
             "how": how,
             "on_doubt": "same_key" if keyed else "mark_repeat",
             "messages": messages,
-            "asks": asks,
-            "delegates": delegates,
+            "asks": does == "asks",
+            "delegates": does == "delegates",
+            "scheduled": does == "scheduled",
         }
         self._server.stdin.write(json.dumps(order) + "\n")
         self._server.stdin.flush()

@@ -35,6 +35,7 @@ from hermes.core.transcript import spoken
 from hermes.gateway.service import Gateway
 from hermes.stores.sqlite import open_sqlite
 from tests.crash.fuse import VFS, Fuse, FusedVFS
+from tests.crash.jobs import keep_time
 from tests.doubles.children import child_message
 
 KEY = session_key("wire", "dm", "1")
@@ -52,6 +53,7 @@ CLASSES = {
 }
 DELEGATING: tuple[tuple[str, ...], ...] = (("delegate", "delegate", "pay"), ())
 CHILD = "a part of it"
+SCHEDULED: tuple[tuple[str, ...], ...] = (("pay", "look"), ())
 ASKING: tuple[tuple[str, ...], ...] = (("pay",), ())
 SCRIPT: tuple[tuple[str, ...], ...] = (("look", "look", "pay", "tidy"), ("pay", "look"), ())
 NOTE = "[Note by Hermes"
@@ -66,6 +68,7 @@ class Case:
     on_doubt: str = "same_key"
     messages: int = 1
     delegates: bool = False  # parts of the work are done by sessions of their own
+    scheduled: bool = False  # a job does it, twice
     asks: bool = False  # paying needs a yes, which the owner gives as soon as the question is shown
 
 
@@ -131,6 +134,7 @@ class Model:
         last = max(n for n, line in enumerate(request.lines) if line.role == "user")
         step = len([line for line in request.lines[last:] if line.role == "assistant"])
         script = ASKING if self.case.asks else DELEGATING if self.case.delegates else SCRIPT
+        script = SCHEDULED if self.case.scheduled else script
         calls = () if request.lines[last].text == CHILD else script[step]
         said = request.lines[last].text
         return Answer(
@@ -185,7 +189,10 @@ async def live(case: Case, *, vfs: str = VFS) -> None:
     )
     try:
         async with gateway.joined():
-            await receive(case, gateway)
+            if case.scheduled:
+                await keep_time(case.home, gateway)
+            else:
+                await receive(case, gateway)
             await gateway.settle(KEY)
             await gateway.deliver(KEY)
             if case.asks:

@@ -16,7 +16,7 @@ from hermes.core.job_events import JobRemoved as JobRemoved
 from hermes.core.job_events import JobResumed as JobResumed
 from hermes.core.job_events import JobSet as JobSet
 from hermes.core.job_events import OccurrencesSkipped as OccurrencesSkipped
-from hermes.core.job_events import TimerRewound as TimerRewound
+from hermes.core.job_events import TimerMoved as TimerMoved
 from hermes.core.messages import (
     Address,
     Call,
@@ -416,5 +416,5 @@ Event = (
     | JobResumed
     | JobRemoved
     | OccurrencesSkipped
-    | TimerRewound
+    | TimerMoved
 )

@@ -345,7 +345,7 @@ _FOLDS: dict[type, Callable[[Session, Any], Session]] = {
     e.JobResumed: lambda session, _event: session,
     e.JobRemoved: lambda session, _event: session,
     e.OccurrencesSkipped: lambda session, _event: session,
-    e.TimerRewound: lambda session, _event: session,
+    e.TimerMoved: lambda session, _event: session,
     e.GoalSet: fold_goals.goal_set,
     e.GoalPaused: fold_goals.goal_paused,
     e.GoalJudged: fold_goals.goal_judged,

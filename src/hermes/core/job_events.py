@@ -53,11 +53,12 @@ class OccurrencesSkipped(Struct, frozen=True, tag="occurrences_skipped.1"):
     at: float
 
 
-class TimerRewound(Struct, frozen=True, tag="timer_rewound.1"):
-    """The clock was set back: occurrences behind `to` that have not run are still to come."""
+class TimerMoved(Struct, frozen=True, tag="timer_moved.1"):
+    """The next occurrence is the first one behind `to`: the clock was set back, so that those which
+    have not run are still to come; or what was due there turned out to have run already."""
 
     to: float
     at: float
 
 
-JobChange = JobSet | JobPaused | JobResumed | JobRemoved | OccurrencesSkipped | TimerRewound
+JobChange = JobSet | JobPaused | JobResumed | JobRemoved | OccurrencesSkipped | TimerMoved

@@ -36,8 +36,8 @@ def row_after(row: JobRow | None, key: SessionKey, event: e.Event) -> JobRow | N
             return was_put(row, "removed", "", by, at)
         case e.OccurrencesSkipped(last=last):
             return was_dealt_with(row, last)
-        case e.TimerRewound(to=to):
-            return was_dealt_with(row, to, back=True)
+        case e.TimerMoved(to=to):
+            return was_dealt_with(row, to, exactly=True)
         case e.MessageReceived(inbound=inbound):
             return was_accepted(row, due_of(inbound))
         case _:

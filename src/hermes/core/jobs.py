@@ -127,10 +127,10 @@ def was_put(row: JobRow, state: JobState, why: str, by: str, at: float) -> JobRo
     return with_due(now, cursor)
 
 
-def was_dealt_with(row: JobRow, upto: float, *, back: bool = False) -> JobRow:
-    """Return the row after a fact about its occurrences. `back`: the clock was set back, so that
-    those behind `upto` are still to come."""
-    cursor = upto if back else max(row.cursor, upto)
+def was_dealt_with(row: JobRow, upto: float, *, exactly: bool = False) -> JobRow:
+    """Return the row after a fact about its occurrences. `exactly`: those behind `upto` are still
+    to come, whatever was dealt with before."""
+    cursor = upto if exactly else max(row.cursor, upto)
     return with_due(replace(row, revision=row.revision + 1), cursor)
 
 

@@ -11,7 +11,7 @@ from hermes.core.channel import ServiceHost
 from hermes.core.directory import UNREAD, Target, relay
 from hermes.core.errors import JobChanged, Rejected
 from hermes.core.ids import chat_key
-from hermes.core.job_events import JobChange, JobPaused, OccurrencesSkipped
+from hermes.core.job_events import JobChange, JobPaused, OccurrencesSkipped, TimerMoved
 from hermes.core.jobs import SCHEDULE, JobRow, occurrence_id
 from hermes.core.messages import Inbound
 from hermes.core.people import derived
@@ -78,12 +78,15 @@ class DueJobs(Struct, frozen=True):
                 continue
             message = occurrence(row, occurrence_id(row.id, each), each, now, homes, earlier)
             try:
-                await self.host.accept(message)
+                accepted = await self.host.accept(message)
             except Rejected as refused:
                 why = f"its creator may not use Hermes any more ({refused})"
                 await self._pause(row, why, now)
                 return
-            await store.jobs.advance(row.key, each)
+            if accepted.fresh:
+                await store.jobs.advance(row.key, each)
+            else:  # the journal says so, too, that this one was dealt with
+                await store.jobs.change(row.key, TimerMoved(each, now))
 
     async def _skip(self, row: JobRow, fact: OccurrencesSkipped, now: float) -> None:
         if row.job.schedule.kind == "once":

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING
 from hermes.core.channel import ServiceHost
 from hermes.core.errors import HermesError
 from hermes.core.events import TurnEnded
-from hermes.core.job_events import TimerRewound
+from hermes.core.job_events import TimerMoved
 from hermes.core.jobs import SCHEDULE, JobRow, job_of
 from hermes.core.signals import Recorded
 from hermes.lazy import LazyModule
@@ -125,7 +125,7 @@ class Scheduler:
         if not first and not set_back:
             return
         for row in await host.store.jobs.ahead(now + STEP_S, limit=DUE_MAX):
-            await host.store.jobs.change(row.key, TimerRewound(now, now))
+            await host.store.jobs.change(row.key, TimerMoved(now, now))
 
 
 def _has_failed(recorded: Recorded) -> bool:

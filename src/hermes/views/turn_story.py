@@ -91,7 +91,7 @@ _NOT_OF_A_TURN = (
     e.JobResumed,
     e.JobRemoved,
     e.OccurrencesSkipped,
-    e.TimerRewound,
+    e.TimerMoved,
     e.GoalSet,
     e.GoalPaused,
     e.GoalJudged,
