@@ -167,6 +167,30 @@ MUTANTS = (
         new="    return spoken and later\n",
         tests=(CORE,),
     ),
+    Mutant(
+        name="an occurrence is named without its due time",
+        breaks="C73",
+        file="core/jobs.py",
+        old="    return MessageId(f\"{job}@{at.strftime('%Y-%m-%dT%H:%M:%SZ')}\")",
+        new='    return MessageId(f"{job}@{at:%Y}")',
+        tests=("tests/crash/test_jobs.py",),
+    ),
+    Mutant(
+        name="a job's rights are not frozen",
+        breaks="C75",
+        file="schedules/occurrence_messages.py",
+        old="ask=asked_at), ceiling=job.principal.ceiling)",
+        new="ask=asked_at, ceiling=type(job.principal.ceiling).OWNER))",
+        tests=("tests/unit/schedules/test_runs.py",),
+    ),
+    Mutant(
+        name="occurrences are skipped without a fact",
+        breaks="C74",
+        file="schedules/occurrences.py",
+        old="len(dues), why, now),) if dues else ()",
+        new="len(dues), why, now),) if not dues else ()",
+        tests=("tests/unit/schedules/test_occurrences.py",),
+    ),
 )
 
 

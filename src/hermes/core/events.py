@@ -11,12 +11,7 @@ from msgspec import Struct
 from hermes.core.goals import Goal, Judgement
 from hermes.core.grants import Grant
 from hermes.core.ids import CallId, SessionId, SessionKey, TurnId
-from hermes.core.job_events import JobPaused as JobPaused
-from hermes.core.job_events import JobRemoved as JobRemoved
-from hermes.core.job_events import JobResumed as JobResumed
-from hermes.core.job_events import JobSet as JobSet
-from hermes.core.job_events import OccurrencesSkipped as OccurrencesSkipped
-from hermes.core.job_events import TimerMoved as TimerMoved
+from hermes.core.job_events import JobChange
 from hermes.core.messages import (
     Address,
     Call,
@@ -411,10 +406,5 @@ Event = (
     | GoalPaused
     | GoalJudged
     | RestartAsked
-    | JobSet
-    | JobPaused
-    | JobResumed
-    | JobRemoved
-    | OccurrencesSkipped
-    | TimerMoved
+    | JobChange
 )

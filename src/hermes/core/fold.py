@@ -2,7 +2,7 @@
 
 from collections.abc import Callable, Iterable
 from functools import reduce
-from typing import Any
+from typing import Any, get_args
 
 from msgspec.structs import replace
 
@@ -33,6 +33,7 @@ from hermes.core.fold_views import (
     view_changed,
 )
 from hermes.core.ids import CallId, SessionId
+from hermes.core.job_events import JobChange, JobSet
 from hermes.core.loop_guard import after_words, answers, counted
 from hermes.core.messages import TurnOptions, UnseenDraft, together
 from hermes.core.provenance import labelled, read_with, sources_with, words_of
@@ -73,7 +74,7 @@ def _received(session: Session, event: e.MessageReceived) -> Session:
     return replace(opened, waiting=(*session.waiting, inbound), heard_at=heard_at)
 
 
-def _job_set(session: Session, event: e.JobSet) -> Session:
+def _job_set(session: Session, event: JobSet) -> Session:
     return _opened(session, event.opens)
 
 
@@ -340,12 +341,8 @@ _FOLDS: dict[type, Callable[[Session, Any], Session]] = {
     e.DraftShown: _draft,
     e.HomeSet: lambda session, _event: session,
     e.RestartAsked: lambda session, _event: session,
-    e.JobSet: _job_set,
-    e.JobPaused: lambda session, _event: session,
-    e.JobResumed: lambda session, _event: session,
-    e.JobRemoved: lambda session, _event: session,
-    e.OccurrencesSkipped: lambda session, _event: session,
-    e.TimerMoved: lambda session, _event: session,
+    **dict.fromkeys(get_args(JobChange), lambda session, _event: session),
+    JobSet: _job_set,
     e.GoalSet: fold_goals.goal_set,
     e.GoalPaused: fold_goals.goal_paused,
     e.GoalJudged: fold_goals.goal_judged,

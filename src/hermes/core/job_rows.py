@@ -6,7 +6,15 @@ from msgspec.structs import replace
 from hermes.core import events as e
 from hermes.core.errors import JobChanged, Rejected, RowUnreadable
 from hermes.core.ids import SessionKey
-from hermes.core.job_events import JobChange
+from hermes.core.job_events import (
+    JobChange,
+    JobPaused,
+    JobRemoved,
+    JobResumed,
+    JobSet,
+    OccurrencesSkipped,
+    TimerMoved,
+)
 from hermes.core.jobs import (
     SCHEDULE,
     JobRow,
@@ -22,21 +30,21 @@ _rows = msgspec.json.Decoder(JobRow)
 
 def row_after(row: JobRow | None, key: SessionKey, event: e.Event) -> JobRow | None:
     """Return the row after this event. None: there is no job in this session yet."""
-    if isinstance(event, e.JobSet):
+    if isinstance(event, JobSet):
         made = was_set(row, key, event.job, event.by, event.at)
         return _paused(made, event.paused) if event.paused else made
     if row is None:
         return None
     match event:
-        case e.JobPaused(why=why, by=by, at=at):
+        case JobPaused(why=why, by=by, at=at):
             return was_put(row, "paused", why, by, at)
-        case e.JobResumed(by=by, at=at):
+        case JobResumed(by=by, at=at):
             return was_put(row, "active", "", by, at)
-        case e.JobRemoved(by=by, at=at):
+        case JobRemoved(by=by, at=at):
             return was_put(row, "removed", "", by, at)
-        case e.OccurrencesSkipped(last=last):
+        case OccurrencesSkipped(last=last):
             return was_dealt_with(row, last)
-        case e.TimerMoved(to=to):
+        case TimerMoved(to=to):
             return was_dealt_with(row, to, exactly=True)
         case e.MessageReceived(inbound=inbound):
             return was_accepted(row, due_of(inbound))

@@ -6,6 +6,7 @@ from msgspec.structs import replace
 
 from hermes.core import events as e
 from hermes.core.directory import place_of
+from hermes.core.job_events import OccurrencesSkipped
 from hermes.core.job_runs import is_silent
 from hermes.core.jobs import SCHEDULE
 from hermes.core.messages import Inbound, ScheduledRun
@@ -35,7 +36,7 @@ def runs_of(events: Iterable[e.Event], sent: Sequence[OutboxRow] = ()) -> list[R
                     known[turn] = inbound_.options.run
             case e.MessageDropped(message=message):
                 runs.pop(message, None)
-            case e.OccurrencesSkipped(last=last, count=count, why=why):
+            case OccurrencesSkipped(last=last, count=count, why=why):
                 skipped = RunView(due=last, state="skipped", why=why, count=count)
                 runs[f"skipped {event.first} {event.at}"] = skipped
             case _:

@@ -7,6 +7,7 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from hermes.core import events as e
+from hermes.core import job_events
 from hermes.core.ids import CallId, TurnId
 from hermes.core.messages import Call, Effect, Outcome, Usage, together
 
@@ -71,6 +72,12 @@ def story(events: Iterable[e.Event]) -> tuple[StepRow, ...]:
 
 _GOES_ON = (e.TurnStarted, e.TurnResumed, e.CallEnded, e.QuestionAnswered)
 _NOT_OF_A_TURN = (
+    job_events.JobSet,
+    job_events.JobPaused,
+    job_events.JobResumed,
+    job_events.JobRemoved,
+    job_events.OccurrencesSkipped,
+    job_events.TimerMoved,
     e.MessageDropped,
     e.MessageReceived,
     e.CommandRun,
@@ -86,12 +93,6 @@ _NOT_OF_A_TURN = (
     e.MessageRelayed,
     e.HomeSet,
     e.RestartAsked,
-    e.JobSet,
-    e.JobPaused,
-    e.JobResumed,
-    e.JobRemoved,
-    e.OccurrencesSkipped,
-    e.TimerMoved,
     e.GoalSet,
     e.GoalPaused,
     e.GoalJudged,

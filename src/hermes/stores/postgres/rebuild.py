@@ -12,9 +12,9 @@ from msgspec.structs import replace
 
 from hermes.core.codec import encode
 from hermes.core.errors import Refused, RowUnreadable
-from hermes.core.events import Event, HomeSet, JobSet, MessageReceived, SessionReset
+from hermes.core.events import Event, HomeSet, MessageReceived, SessionReset
 from hermes.core.ids import SessionId, SessionKey, TurnId
-from hermes.core.job_events import JobChange
+from hermes.core.job_events import JobChange, JobSet
 from hermes.core.job_rows import row_after
 from hermes.core.jobs import JobRow, job_of
 from hermes.core.messages import Address, Inbound, sound
