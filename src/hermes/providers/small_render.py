@@ -24,10 +24,9 @@ ANSWER: Final = "answer"
 TOOL_LISTS_MAX: Final = 16
 HEAD: Final = """\
 # tools
-Write exactly one JSON object, either a call or your answer:
+Write one JSON object, a call or your answer; after a call you get its result:
 {"name": TOOL, "arguments": {…}}
-{"name": "answer", "arguments": {"text": "…"}}
-After a call you get its result; then write the next object."""
+{"name": "answer", "arguments": {"text": "…"}}"""
 # The arguments that a small model is told of; those with a star it has to give. Of a tool that is
 # not here it is told all.
 _TOLD: Final[Mapping[str, str]] = {
@@ -42,22 +41,22 @@ _TOLD: Final[Mapping[str, str]] = {
 }
 _EXAMPLES: Final = (
     (
-        ("read_file",),
+        ("read_file", "patch"),
         """\
-User: What does notes.txt say?
+User: In notes.txt, Ana should be Eva.
 {"name": "read_file", "arguments": {"path": "notes.txt"}}
-Result of read_file: 1|Call Ana
-{"name": "answer", "arguments": {"text": "It says: Call Ana"}}""",
+Result of read_file: 1|Call Ana at 5
+{"name": "patch", "arguments": {"path": "notes.txt", "old_string": "Ana", "new_string": "Eva"}}
+Result of patch: Changed notes.txt
+{"name": "answer", "arguments": {"text": "Done: Call Eva at 5"}}""",
     ),
     (
-        ("write_file", "terminal"),
+        ("terminal",),
         """\
-User: Write hi.py that prints hi, and run it.
-{"name": "write_file", "arguments": {"path": "hi.py", "content": "print('hi')\\n"}}
-Result of write_file: Wrote hi.py
-{"name": "terminal", "arguments": {"command": "python3 hi.py"}}
-Result of terminal: hi
-{"name": "answer", "arguments": {"text": "hi.py prints hi."}}""",
+User: What is the largest file here?
+{"name": "terminal", "arguments": {"command": "ls -S | head -1"}}
+Result of terminal: big.iso
+{"name": "answer", "arguments": {"text": "big.iso"}}""",
     ),
 )
 
