@@ -115,6 +115,7 @@ class AnthropicFold:
     ) -> None:
         self.started = False
         self.finished = False
+        self.thinks_first = False
         self._whom = whom
         self._blocks: dict[int, _Grown] = {}
         self._reason: str | None = None

@@ -112,6 +112,7 @@ class OpenAIFold:
     ) -> None:
         self.started = False
         self.finished = False
+        self.thinks_first = False
         self._whom = whom
         self._text: list[str] = []
         self._thought: list[str] = []
@@ -120,7 +121,9 @@ class OpenAIFold:
         self._order: list[_Call] = []
         self._reason: str | None = None
         self._usage = Usage()
-        self._splitter = ThoughtSplitter(begun=begins_with_thought(whom.name))
+        self._splitter = ThoughtSplitter(
+            begun=quirks.thinks_first or begins_with_thought(whom.name)
+        )
         self._asked = request, quirks
         self._reader = _reader(request, quirks)
         self._written: tuple[RawCall, ...] = ()  # calls that came as text
@@ -258,7 +261,7 @@ class OpenAIFold:
             if isinstance(piece, ThoughtDelta):
                 self._thought.append(piece.text)
             elif piece is WITHDRAWN:
-                self._text = []
+                self.thinks_first, self._text = True, []
                 self._reader = _reader(*self._asked)
             shown.append(piece)
         return shown

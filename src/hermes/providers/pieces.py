@@ -35,6 +35,7 @@ class Quirks(Struct, frozen=True, kw_only=True):
     call_extras: bool = False  # each call carries `extra_content` that it wants back
     call_extra_blank: str = ""  # JSON: what it takes for a call of another model
     cache_marks: bool = False
+    thinks_first: bool = False  # an answer begins with a thought, without an opening tag
     calls: CallForm = "native"  # text: the profile for small models
     grammar: bool = True  # with calls as text: `response_format` keeps the model to its form
     body: Mapping[str, object] = {}

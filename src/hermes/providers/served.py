@@ -26,6 +26,10 @@ class Render(Protocol):
 class Answering(Fold, Protocol):
     """A fold that returns the answer when it is finished."""
 
+    @property
+    def thinks_first(self) -> bool:
+        """Return True if the answer began with a thought that had no opening tag."""
+
     def answer(self, model: str) -> Answer: ...
 
 
@@ -68,6 +72,8 @@ class Served:
         body = speech.render(request, model=self._model, writer=writer, quirks=self._quirks)
         fold = speech.fold(self._wire.endpoint.whom, request, self._quirks)
         await self._wire.converse(speech.path, body, fold, watch)
+        if fold.thinks_first:
+            self._quirks = replace(self._quirks, thinks_first=True)  # nothing of the next is shown
         return fold.answer(writer)
 
     async def aclose(self) -> None:

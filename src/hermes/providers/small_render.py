@@ -17,6 +17,7 @@ from msgspec import Struct
 from hermes.core.messages import Line
 from hermes.core.ports import ToolSpec
 from hermes.core.transcript import spoken
+from hermes.providers.pieces import NO_OUTPUT, label_of
 
 Json = dict[str, object]
 
@@ -85,7 +86,8 @@ def messages(lines: Sequence[Line]) -> list[Json]:
     tools = {call.id: call.tool for line in lines for call in line.calls}
     for line in lines:
         role = "assistant" if line.role == "assistant" else "user"
-        text = "\n".join(_pieces(line, tools.get(line.call, "the tool")))
+        attached = [f"[Attached: {label_of(media)}; you cannot see it.]" for media in line.media]
+        text = "\n".join([*_pieces(line, tools.get(line.call, "the tool")), *attached])
         if not text.strip():
             continue
         if found and found[-1]["role"] == role:
@@ -97,7 +99,7 @@ def messages(lines: Sequence[Line]) -> list[Json]:
 
 def _pieces(line: Line, tool: str) -> Iterator[str]:
     if line.role == "tool":
-        yield f"Result of {tool}: {spoken(line)}"
+        yield f"Result of {tool}: {spoken(line) or NO_OUTPUT}"
     elif line.role != "assistant":
         yield spoken(line)
     elif line.calls:

@@ -16,6 +16,9 @@ from hermes.providers.openai_fold import OpenAIFold
 from hermes.providers.repair import repaired
 from hermes.providers.sse import ServerEvent
 from tests.tasks.dialects import DIALECTS
+from tests.unit.providers.asking import asked
+from tests.unit.providers.recordings import data, delta
+from tests.unit.providers.servers import chunked
 
 WHOM = EndpointLabel(name="custom:m", url="u", key_hint="k")
 
@@ -275,3 +278,15 @@ def test_one_bad_call_among_good_ones_makes_none() -> None:
 )  # fmt: skip
 def test_aliases_are_understood_in_text_and_natively(written: Any, meant: Any) -> None:
     assert calls_in(answered(DIALECTS["hermes"]([written]))[0]) == [meant]
+
+
+async def test_a_server_that_swallows_the_opening_tag_shows_its_next_thought_as_one() -> None:
+    said = "I greet.\n</think>\n\nHello."
+    pieces = [delta({"content": said[at : at + 4]}) for at in range(0, len(said), 4)]
+    body = chunked(data(*pieces, delta({}, "stop"), "[DONE]"))
+    async with asked([body], [body]) as (chain, _):
+        for first in (True, False):
+            seen: list[object] = []
+            answer = await chain.ask(request(), seen.append)
+            assert answer.text == "Hello."
+            assert any(isinstance(one, Retrying) for one in seen) is first

@@ -14,7 +14,7 @@ from hermes.core.signals import (
     TextDelta,
     ThoughtDelta,
 )
-from hermes.tui.board import REPEATED, RESUMED, REVISED, Board
+from hermes.tui.board import REPEATED, RESUMED, REVISED, WITHDRAWN, Board
 from hermes.tui.transcript_items import (
     CallSummary,
     HermesText,
@@ -102,6 +102,16 @@ def test_a_second_attempt_says_that_the_first_is_void() -> None:
     seen.glimpse(Retrying("the line broke", 1.0))
     assert seen.texts[-1] == REPEATED
     assert seen.board.work == "the line broke"
+    seen.write("Whole.")
+    assert seen.board.live == "Whole."
+
+
+def test_a_thought_that_was_shown_as_text_is_withdrawn() -> None:
+    seen = Watched()
+    seen.see(received("x"), started("m1"))
+    seen.write("Hm, let me see.\n\n")
+    seen.glimpse(Retrying("", 0.0))
+    assert seen.texts[-1] == WITHDRAWN
     seen.write("Whole.")
     assert seen.board.live == "Whole."
 

@@ -87,6 +87,18 @@ async def test_a_retry_voids_what_was_streamed() -> None:
     assert "The text above does not count" in show.console.stderr.getvalue()
 
 
+async def test_a_thought_that_was_shown_as_text_is_withdrawn() -> None:
+    show = Theatre(stage(tty=True))
+    async with show.live.following(show.journal, 0):
+        show.text("Hm, let me")
+        await show.pause()
+        show.live.emit(Signal(KEY, T, Retrying("", 0.0)))
+        show.text("Hello")
+        show.commit(answer("Hello"))
+    assert show.console.stdout.getvalue() == "Hm, let me\nHello\n"
+    assert "(The text above was a thought; the answer follows.)" in show.console.stderr.getvalue()
+
+
 async def test_an_answer_that_differs_from_its_stream_is_left_to_be_printed() -> None:
     show = Theatre(stage(tty=True))
     async with show.live.following(show.journal, 0):
