@@ -1,62 +1,89 @@
 """One adapter a channel: how its platform delivers a message, acknowledges it, and shows replies.
 
-A new channel adds one class here and runs every law of `test_channel.py`. Each speaks to the
-channel over a real socket, as its platform or its double does.
+A new channel adds one class here and runs every law of `test_channel.py` and
+`test_channel_kills.py` that its manifest's facts call for. Each speaks to the channel over a real
+socket, as its platform or its double does, so the channel may be in this process or in another.
 """
 
 import asyncio
 import time
 from abc import ABC, abstractmethod
-from collections.abc import AsyncIterator, Mapping
+from collections.abc import AsyncIterator, Callable, Mapping
 from contextlib import asynccontextmanager
 from pathlib import Path
-from typing import ClassVar
+from typing import Any, ClassVar
 
 import httpx2
 
+from hermes.channels.api.manifest import MANIFEST as API_FACTS
 from hermes.channels.api.server import ApiChannel
 from hermes.channels.api.settings import ApiSettings
 from hermes.channels.local.client import Attached
+from hermes.channels.local.manifest import SERVED
 from hermes.channels.local.server import LocalServer
-from hermes.channels.telegram.client import TelegramChannel
-from hermes.channels.telegram.render import plain_of
-from hermes.channels.telegram.settings import telegram_settings
+from hermes.channels.webhook.manifest import MANIFEST as WEBHOOK_FACTS
 from hermes.channels.webhook.server import WebhookChannel
 from hermes.channels.webhook.settings import webhook_settings
 from hermes.channels.webhook.translate import signature
-from hermes.core.channel import Screen
+from hermes.core.channel import Manifest, Screen
 from hermes.core.errors import HermesError
 from hermes.core.ids import MessageId, SessionKey, session_key
 from hermes.core.messages import Address, Inbound, Person
 from hermes.core.people import Role, Sender
 from hermes.stores.media import FileMediaStore
 from hermes.testing.house import House, Platform
-from tests.doubles.telegram import BotApi
-from tests.unit.channels.telegram.world import QUICK
 
 PATIENCE_S = 60.0
 KEY = "a-key-for-tests"
 SECRET = "correct-horse-battery"
+Spec = Mapping[str, str]
 
 
 class ChannelAdapter(ABC):
     """What the laws need of a platform. It outlives the channel: a test may make several."""
 
     key: ClassVar[SessionKey]  # the session of its one chat
+    facts: ClassVar[Manifest]  # which laws it has to keep
     redelivers: ClassVar[bool] = False  # the platform itself repeats what was not acknowledged
 
     def __init__(self, home: Path) -> None:
         self.home = home
-        self.listening: asyncio.Task[None] | None = None  # the channel's, while it runs
+        self.port = 0  # where the channel listens, if it does
+        self.alive: Callable[[], bool] = lambda: False  # is there a channel to deliver to?
 
     @asynccontextmanager
     async def up(self) -> AsyncIterator[None]:
         """The platform is there."""
         yield
 
+    def spec(self) -> Spec:
+        """What `built` needs to know, also in another process."""
+        return {}
+
+    @classmethod
     @abstractmethod
-    def make(self) -> Platform:
+    def built(cls, spec: Spec, home: Path) -> Platform:
         """The channel, as a start of the gateway makes it."""
+
+    @classmethod
+    def port_of(cls, _channel: Any) -> int:
+        return 0
+
+    @classmethod
+    def role_of(cls, _channel: Any, _sender: Sender) -> Role:
+        return Role.OWNER
+
+    @classmethod
+    def screens_of(cls, _channel: Any) -> Mapping[str, Screen]:
+        return {}
+
+    @classmethod
+    async def close(cls, _channel: Any) -> None:
+        """When a channel is thrown away."""
+        return
+
+    def make(self) -> Platform:
+        return self.built(self.spec(), self.home)
 
     @abstractmethod
     async def deliver(self, id_: str, text: str) -> bool:
@@ -65,87 +92,72 @@ class ChannelAdapter(ABC):
 
     @abstractmethod
     async def deliver_stranger(self, text: str) -> bool:
-        """Somebody whom nobody knows sends this. Was it taken?"""
+        """Somebody whom nobody knows sends this, with a file. Was it taken?"""
 
-    def role(self, _sender: Sender) -> Role:
-        return Role.OWNER
+    def told_stranger(self) -> list[str]:
+        """What the stranger heard."""
+        return []
+
+    def fetched(self) -> int:
+        """How many files were fetched from the platform."""
+        return 0
 
     def plain(self, chunk: str) -> str:
         """What people read of a chunk."""
         return chunk
 
-    @property
-    def screens(self) -> Mapping[str, Screen]:
-        return {}
 
-    async def close(self) -> None:
-        """When a channel is thrown away."""
-        self.listening = None
+class SendingAdapter(ChannelAdapter):
+    """A platform that gets its replies sent: it has chats, buttons, limits and a connection."""
 
+    @abstractmethod
+    def say(self, text: str, *, ago_s: float = 0.0) -> None:
+        """A person writes, whether a channel is there or not."""
 
-class TelegramAdapter(ChannelAdapter):
-    key = session_key("telegram", "dm", "7")
-    redelivers = True
+    @abstractmethod
+    def shown(self) -> list[str]:
+        """What the chat shows of ours: texts and `[file]`, each with its caption."""
 
-    @asynccontextmanager
-    async def up(self) -> AsyncIterator[None]:
-        async with BotApi() as self.api:
-            self.made: dict[str, dict[str, object]] = {}
-            yield
+    @abstractmethod
+    def fail_send(self, kind: str, *, wait_s: float = 3.0, file: bool = False) -> None:
+        """The next send fails: `lost` behind the platform's back, or `flood`."""
 
-    def make(self) -> Platform:
-        raw = {"token": self.api.token, "api_base": self.api.url, "allowed_users": [7], "poll_s": 1}
-        self.channel = TelegramChannel(
-            telegram_settings(raw), memory=self.home / "telegram", patience=QUICK
-        )
-        return self.channel
+    @abstractmethod
+    def fail_reading(self, kind: str) -> None:
+        """The next request for news fails: `cut`, `error`, or `hang` (half open)."""
 
-    async def deliver(self, id_: str, text: str) -> bool:
-        """As Telegram does after a lost acknowledgement: the same message, a new update."""
-        if id_ in self.made:
-            update = self.api.push({"message": self.made[id_]})["update_id"]
-        else:
-            self.made[id_] = self.api.say(text)
-            update = self.api.updates[-1]["update_id"]
-        async with asyncio.timeout(PATIENCE_S):
-            while True:
-                if self.api.confirmed > update:
-                    return True
-                if self.listening is None or self.listening.done():
-                    return False
-                await asyncio.sleep(0.01)
+    @abstractmethod
+    def sends(self) -> int:
+        """How often the channel tried to send."""
 
-    async def deliver_stranger(self, text: str) -> bool:
-        self.api.say(text, chat=66, user=66, document={"file_id": "virus", "file_size": 5})
-        update = self.api.updates[-1]["update_id"]
-        async with asyncio.timeout(PATIENCE_S):
-            while self.api.confirmed <= update:  # noqa: ASYNC110 (the double runs in this loop)
-                await asyncio.sleep(0.01)
-        assert self.api.called("getFile") == [], "nothing is fetched for a stranger"
-        assert len(self.api.texts(66)) <= 1, "a stranger hears one answer a day"
-        return False
+    @abstractmethod
+    def press(self, label: str) -> None:
+        """The person presses the button with this label on the latest card."""
 
-    def role(self, sender: Sender) -> Role:
-        return self.channel.role(sender)
+    @abstractmethod
+    def change_token(self) -> None:
+        """The platform forgets the token, as after a revocation; or knows it again."""
 
-    def plain(self, chunk: str) -> str:
-        return plain_of(chunk)
+    @abstractmethod
+    def pinged(self) -> list[str]:
+        """Whom our messages notified."""
 
-    @property
-    def screens(self) -> Mapping[str, Screen]:
-        return {"telegram": self.channel}
-
-    async def close(self) -> None:
-        await super().close()
-        await self.channel.aclose()
+    @abstractmethod
+    def readers(self) -> int:
+        """How many requests for news came so far."""
 
 
 class ApiAdapter(ChannelAdapter):
     key = session_key("api", "dm", "main")
+    facts = API_FACTS
 
-    def make(self) -> Platform:
-        self.channel = ApiChannel(ApiSettings(key=KEY, port=0), model="m")
-        return self.channel
+    @classmethod
+    def built(cls, _spec: Spec, _home: Path) -> Platform:
+        return ApiChannel(ApiSettings(key=KEY, port=0), model="m")
+
+    @classmethod
+    def port_of(cls, channel: Any) -> int:
+        return int(channel.bound[1])
 
     async def deliver(self, id_: str, text: str) -> bool:
         headers = {"X-Hermes-Session-Id": "main", "Idempotency-Key": id_}
@@ -155,23 +167,25 @@ class ApiAdapter(ChannelAdapter):
         return await self._post(text, "another-key", {}) != 401
 
     async def _post(self, text: str, key: str, headers: dict[str, str]) -> int:
-        assert self.channel.bound is not None
-        host, port = self.channel.bound
-        url = f"http://{host}:{port}/v1/chat/completions"
+        url = f"http://127.0.0.1:{self.port}/v1/chat/completions"
         asked = {"model": "hermes", "messages": [{"role": "user", "content": text}]}
-        async with httpx2.AsyncClient(timeout=PATIENCE_S, verify=False) as client:
-            known = {"Authorization": f"Bearer {key}", **headers}
-            return (await client.post(url, json=asked, headers=known)).status_code
+        known = {"Authorization": f"Bearer {key}", **headers}
+        return await posted(url, json=asked, headers=known)
 
 
 class WebhookAdapter(ChannelAdapter):
     key = session_key("webhook", "dm", "ci")
+    facts = WEBHOOK_FACTS
 
-    def make(self) -> Platform:
+    @classmethod
+    def built(cls, _spec: Spec, home: Path) -> Platform:
         route = {"secret": SECRET, "prompt": "{text}", "session": "route"}
         settings = webhook_settings({"port": 0, "routes": {"ci": route}}, {})
-        self.channel = WebhookChannel(settings, memory=self.home / "webhook")
-        return self.channel
+        return WebhookChannel(settings, memory=home / "webhook")
+
+    @classmethod
+    def port_of(cls, channel: Any) -> int:
+        return int(channel.port)
 
     async def deliver(self, id_: str, text: str) -> bool:
         return await self._post(id_, text, SECRET) in (200, 202)
@@ -186,16 +200,17 @@ class WebhookAdapter(ChannelAdapter):
             "X-Hermes-Signature": signature(secret, f"{stamp}.".encode() + body),
             "X-Hermes-Delivery": id_,
         }
-        url = f"http://127.0.0.1:{self.channel.port}/webhooks/ci"
-        async with httpx2.AsyncClient(timeout=PATIENCE_S, verify=False) as client:
-            return (await client.post(url, content=body, headers=headers)).status_code
+        url = f"http://127.0.0.1:{self.port}/webhooks/ci"
+        return await posted(url, content=body, headers=headers)
 
 
 class LocalAdapter(ChannelAdapter):
     key = session_key("local", "dm", "main")
+    facts = SERVED
 
-    def make(self) -> Platform:
-        return LocalServer(self.home / "gateway.sock")
+    @classmethod
+    def built(cls, _spec: Spec, home: Path) -> Platform:
+        return LocalServer(home / "gateway.sock")
 
     async def deliver(self, id_: str, text: str) -> bool:
         return await self._say(id_, text, account="local")
@@ -226,7 +241,20 @@ class LocalAdapter(ChannelAdapter):
         return True
 
 
-ADAPTERS = (TelegramAdapter, ApiAdapter, WebhookAdapter, LocalAdapter)
+async def posted(url: str, **more: Any) -> int:
+    """Return the status; 0 when the connection broke before there was one."""
+    async with httpx2.AsyncClient(timeout=PATIENCE_S, verify=False) as client:
+        try:
+            return (await client.post(url, **more)).status_code
+        except httpx2.TransportError:
+            return 0
+
+
+async def until(true: Callable[[], object], limit_s: float = PATIENCE_S) -> None:
+    """Wait for the other side of a socket."""
+    async with asyncio.timeout(limit_s):
+        while not true():  # noqa: ASYNC110 (it happens in another process, or in a double)
+            await asyncio.sleep(0.01)
 
 
 async def rested(inside: House, key: SessionKey) -> None:
