@@ -98,6 +98,9 @@ def test_a_bot_is_asked_who_it_is(hermes: Program, shop: Shop) -> None:
         "TELEGRAM_BOT_TOKEN": TOKEN,
     }
     assert checks(hermes)["telegram"]["detail"] == "@my_bot is known there: https://t.me/my_bot"
+    whole = hermes.run("doctor", "--json", "--verbose").document["checks"]
+    (detail,) = [each["detail"] for each in whole if each["check"] == "telegram"]
+    assert "files up to 50 MB, up to 20 buttons" in detail
     hermes.environ["TELEGRAM_BOT_TOKEN"] = TOKEN.replace("a", "b")
     found = checks(hermes)["telegram"]
     assert (found["ok"], found["fix"]) == (False, "hermes config set TELEGRAM_BOT_TOKEN -")

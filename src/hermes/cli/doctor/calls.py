@@ -1,6 +1,7 @@
 """Checks that use the network: the model, each platform, and the clock."""
 
 import asyncio
+import dataclasses
 import time
 from collections.abc import Iterator
 from pathlib import Path
@@ -18,6 +19,7 @@ from hermes.cli.output.times import iso
 from hermes.core.channel import GatewayStatus
 from hermes.core.errors import ChannelFailed, HermesError, Misconfigured, ProviderDenied
 from hermes.text.http_dates import parse_http_date
+from hermes.views.platform_facts import facts_in_words
 from hermes.wire.faults import HttpFailed
 
 QUESTION = "Reply with the word: ok"
@@ -74,9 +76,9 @@ def channels(patient: Patient) -> Iterator[DoctorCheck]:
         elif problem is not None:
             yield problem
         elif status is not None and (found := _channel_check(status, name)) is not None:
-            yield found
+            yield _with_facts(patient, found)
         elif patient.calls:
-            yield _asked(patient, name)
+            yield _with_facts(patient, _asked(patient, name))
         else:
             yield DoctorCheck(name=name, ok=True, detail="its settings are right; not asked")
 
@@ -125,6 +127,25 @@ def _misconfigured(patient: Patient, name: str) -> Misconfigured | DoctorCheck |
         return next(filter(None, (_unusable(name, *each) for each in platforms.listens)), None)
 
     return asyncio.run(build())
+
+
+def _with_facts(patient: Patient, found: DoctorCheck) -> DoctorCheck:
+    """Return the check with what the platform can do and what it limits, if details are wanted."""
+    if not patient.verbose:
+        return found
+    alone = replace(
+        patient.settings, platforms={found.name: patient.settings.platforms[found.name]}
+    )
+
+    async def facts() -> str:
+        made = platforms_of(patient.home, alone)
+        for close in made.closing:
+            await close()
+        manifests = (channel.manifest for channel in made.channels)
+        return next(facts_in_words(each) for each in manifests if each.name == found.name)
+
+    words = asyncio.run(facts())
+    return dataclasses.replace(found, detail=f"{found.detail}; {words}") if words else found
 
 
 def _unusable(name: str, section: str, host: str, port: int) -> DoctorCheck | None:

@@ -40,7 +40,10 @@ def _arguments(parser: "ArgumentParser") -> None:
         "--no-calls", action="store_true", help="make no calls to the model or the platforms"
     )
     parser.add_argument(
-        "-v", "--verbose", action="store_true", help="all that the sandbox guards, line by line"
+        "-v",
+        "--verbose",
+        action="store_true",
+        help="all that the sandbox guards, line by line, and what each channel can do",
     )
     json_option(parser)
 
