@@ -1,11 +1,12 @@
 """P3: people read the same facts that the engine obeys."""
 
+from tests.doubles.telegram import TOKEN
+
 from hermes.channels.telegram.manifest import manifest_of
 from hermes.channels.telegram.settings import telegram_settings
 from hermes.channels.webhook.manifest import MANIFEST
 from hermes.core.channel import Manifest
 from hermes.views.platform_facts import facts_in_words
-from tests.doubles.telegram import TOKEN
 
 
 def test_the_facts_of_telegram_in_words() -> None:
