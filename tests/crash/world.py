@@ -20,7 +20,6 @@ from hermes.core.messages import Address, Effect, Inbound, Media, Person, Reply
 from hermes.core.policy import WORST, Capability
 from hermes.core.ports import (
     Answer,
-    Deferred,
     ModelRequest,
     RawCall,
     Tool,
@@ -34,9 +33,9 @@ from hermes.core.signals import Watch
 from hermes.core.transcript import spoken
 from hermes.gateway.service import Gateway
 from hermes.stores.sqlite import open_sqlite
+from hermes.tools.delegation.tool import DelegationRules, delegate_tool
 from tests.crash.fuse import VFS, Fuse, FusedVFS
 from tests.crash.jobs import keep_time
-from tests.doubles.children import child_message
 
 KEY = session_key("wire", "dm", "1")
 CAPABILITIES = {
@@ -54,6 +53,7 @@ CLASSES = {
 DELEGATING: tuple[tuple[str, ...], ...] = (("delegate", "delegate", "pay"), ())
 CHILD = "a part of it"
 SCHEDULED: tuple[tuple[str, ...], ...] = (("pay", "look"), ())
+GIVEN = json.dumps({"goal": CHILD})
 ASKING: tuple[tuple[str, ...], ...] = (("pay",), ())
 SCRIPT: tuple[tuple[str, ...], ...] = (("look", "look", "pay", "tidy"), ("pay", "look"), ())
 NOTE = "[Note by Hermes"
@@ -95,14 +95,29 @@ def notes(path: Path) -> list[str]:
     return [json.loads(line) for line in path.read_text(encoding="utf-8").splitlines()]
 
 
+def delegating(case: Case) -> Tool:
+    """The real tool, which the fuse sees, under the name of the script."""
+    made = delegate_tool(DelegationRules(known_toolsets=("terminal", "files", "web")))
+
+    async def run(context: ToolContext) -> ToolResult:
+        mine = case.fuse.reach("tool delegate")
+        note(case.home / "delegate.ran", context.call.id)
+        case.fuse.leave(mine)
+        return await made.run(context)
+
+    capabilities = frozenset({CAPABILITIES["delegate"]}) if case.asks else WORST
+    spec = replace(made.spec, name="delegate")
+    return replace(made, run=run, spec=spec, capabilities=capabilities)
+
+
 def tool(case: Case, name: str) -> Tool:
+    if name == "delegate":
+        return delegating(case)
+
     async def run(context: ToolContext) -> ToolResult:
         mine = case.fuse.reach(f"tool {name}")
         note(case.home / f"{name}.ran", context.call.id)
         case.fuse.leave(mine)
-        if name == "delegate":
-            await context.host.accept(child_message(context, CHILD))
-            return ToolResult(deferred=Deferred(waits_for="a child"))
         await asyncio.sleep(0)
         return ToolResult(text=f"{name} did {context.call.id}")
 
@@ -112,7 +127,6 @@ def tool(case: Case, name: str) -> Tool:
         effect=lambda _arguments: CLASSES[name],
         run=run,
         capabilities=frozenset({CAPABILITIES[name]}) if case.asks else WORST,
-        parallel=name == "delegate",
     )
 
 
@@ -138,7 +152,8 @@ class Model:
         calls = () if request.lines[last].text == CHILD else script[step]
         said = request.lines[last].text
         return Answer(
-            text="" if calls else f"done: {said}", calls=tuple(RawCall(c, "{}") for c in calls)
+            text="" if calls else f"done: {said}",
+            calls=tuple(RawCall(c, GIVEN if c == "delegate" else "{}") for c in calls),
         )
 
 

@@ -34,7 +34,7 @@ async def test_b01_b02_a_single_task_sees_its_goal_alone_and_its_answer_is_the_r
         (here.home / "SOUL.md").write_text("You are a pirate called Bess.", encoding="utf-8")
         await here.start()
         said = (await here.say("my secret word is plum, then go", "quiet")).text
-        said = (await here.say("go on", "main")).text
+        said = (await here.say("go with the pear", "main")).text
     assert "There are 12." in said
     assert "completed" in said
     assert "report of another model" in said
@@ -43,7 +43,7 @@ async def test_b01_b02_a_single_task_sees_its_goal_alone_and_its_answer_is_the_r
     assert "in the folder src" in asked.said
     assert "Bess" not in asked.everything, "no SOUL"
     assert "plum" not in asked.everything
-    assert "go on" not in asked.everything
+    assert "pear" not in asked.everything
     assert asked.tools == {"read_file", "write_file", "patch", "search_files"}
     assert asked.faults == []
     assert boss.parent[-1].faults == []

@@ -123,7 +123,7 @@ class Gateway(Struct, kw_only=True):
         while not await _rested(self, key):
             if self.failure is not None:
                 raise self.failure
-            await self.store.nodes.wake(AGAIN_S)
+            await _moved(self)
             await dispatch_family(self, key)
 
     async def deliver(self, key: SessionKey) -> None:
@@ -288,6 +288,15 @@ async def _rests_with_children(engine: Gateway, session: Session) -> bool:
     deeper = [child for child in family if child.children and not child.questions]
     resting = [await _rests_with_children(engine, child) for child in deeper]
     return (asks and all(idle)) or (bool(deeper) and all(resting))
+
+
+async def _moved(engine: Gateway) -> None:
+    """Wait until a session of this process rests, or another process may have done something."""
+    tasks = [active.task for active in engine.sessions.working() if active.task is not None]
+    if tasks:
+        await asyncio.wait(tasks, timeout=AGAIN_S, return_when=asyncio.FIRST_COMPLETED)
+    else:
+        await engine.store.nodes.wake(AGAIN_S)
 
 
 def _is_idle(session: Session) -> bool:
