@@ -18,7 +18,7 @@ ROOT = Path(__file__).parents[2]
 FOLDERS = ("src", "setup", "tests")
 
 LINES_PER_FILE, LINES_PER_FUNCTION, PARAMETERS, METHODS = 400, 60, 7, 20
-BUDGETS = {"core": 7_400, "agent": 1_400, "gateway": 3_800}
+BUDGETS = {"core": 7_600, "agent": 1_400, "gateway": 4_100}
 # Files that are longer than the limit, and how long they may be at most.
 RATCHET: dict[str, int] = {}
 

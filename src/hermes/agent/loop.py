@@ -154,10 +154,6 @@ class Agent(Struct, frozen=True, kw_only=True):
         unread = f"it said “{found.text[:100]}”" if verdict == "error" else why
         return (GoalJudged(verdict, self.clock(), unread, (found.spent,)),)
 
-    def unjudged(self, error: Exception) -> tuple[Event, ...]:
-        """Judging failed in a way that nobody foresaw."""
-        return (GoalJudged("error", self.clock(), f"{type(error).__name__}: {error}"),)
-
     async def run(self, context: ToolContext) -> tuple[Event, ...]:
         """Make the call. Whatever goes wrong in a tool becomes a result that the model reads."""
         tool = self.tools.find(context.call.tool)
@@ -298,3 +294,8 @@ async def _blobs(store: MediaStore, lines: Sequence[Line]) -> Mapping[str, bytes
 
 def _unwatched(_glimpse: Glimpse) -> None:
     """For a question of our own."""
+
+
+def goal_unjudged(error: Exception, at: float) -> tuple[Event, ...]:
+    """Judging a goal failed for an unforeseen reason."""
+    return (GoalJudged("error", at, f"{type(error).__name__}: {error}"),)

@@ -127,6 +127,7 @@ def set_up_agent(
         )
     )
     personality = personality_command(prompts.personalities, prompts.default)
+    ours = (personality, memory_command(memories))
     return AgentSetup(
         workdir=workspace.places.root,
         tools=ListedToolset(
@@ -137,14 +138,7 @@ def set_up_agent(
         skills=library,
         complete_report=hands.complete,
         jobs=jobs,
-        commands={
-            "Agent": (
-                personality,
-                memory_command(memories),
-                skills_command(library),
-                cron_command(jobs),
-            )
-        },
+        commands={"Agent": (*ours, skills_command(library), cron_command(jobs))},
     )
 
 

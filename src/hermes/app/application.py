@@ -210,8 +210,7 @@ async def _parts(
     _demand_sound(settings)
     equipped = Lazy(lambda: _equipped(home, settings, platforms, workspace(), live, models.name))
     minds = with_scripts(models, home, settings, workspace)
-    for take_jobs in platforms.job_takers:
-        take_jobs(lambda: equipped().jobs)
+    platforms.give_jobs(lambda: equipped().jobs)
     async with store_only(home, settings) as store, _granted(home, hosts):
         if any((home / CALLS).glob("*")):
             await end_strays(store, workspace().terminal)

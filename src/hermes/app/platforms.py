@@ -8,6 +8,7 @@ import sys
 from collections.abc import Awaitable, Callable, Mapping
 from functools import cache
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from msgspec import Struct, field
 
@@ -21,6 +22,9 @@ from hermes.core.errors import Misconfigured
 from hermes.core.people import Role, Sender
 from hermes.ports.sandbox import profile_of, python_parts
 from hermes.settings import Settings
+
+if TYPE_CHECKING:
+    from hermes.views.jobs import JobActs
 
 # Each is a folder of channels/ with a `plugin.py`. A new platform is one more word here.
 CHANNELS: tuple[str, ...] = ("api", "telegram", "webhook")
@@ -39,6 +43,11 @@ class Platforms(Struct, kw_only=True):
     job_takers: list[TakeJobs] = field(default_factory=list)
     absent: Callable[[str], RoleOf | None] = lambda _name: None  # of one that is not connected here
     inside: str = ""  # what a command that we run is told about where it runs
+
+    def give_jobs(self, jobs: Callable[[], "JobActs"]) -> None:
+        """Give the channels that manage jobs what they need for it."""
+        for take in self.job_takers:
+            take(jobs)
 
     def role(self, sender: Sender) -> Role:
         """By what the owner wrote into a setting. On a platform that is the owner's alone, only the

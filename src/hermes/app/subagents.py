@@ -12,7 +12,7 @@ from hermes.core.ports import Tool, ToolContext
 from hermes.ports.workspace import FileAccess, Workspace
 from hermes.settings import Settings
 from hermes.settings.toolsets import TOOLSETS, toolset_of
-from hermes.tools.delegation.isolation import Isolation
+from hermes.tools.delegation.isolation import CopiedFolders
 from hermes.tools.delegation.reports import SHARES
 from hermes.tools.delegation.tool import DelegationRules, delegate_tool
 from hermes.tools.files.paths import here, workdir_of
@@ -29,7 +29,7 @@ class Subagents:
         self._settings = settings
         self._workspace = workspace
         self._choose = choose
-        self._isolation = Isolation(workspace)
+        self._copies = CopiedFolders(workspace)
 
     def tool(self) -> Tool:
         wanted = self._settings.delegation
@@ -56,7 +56,7 @@ class Subagents:
             return reply
         if reply.ends.copy:
             part, copy = reply.address.thread, reply.ends.copy
-            diff = await self._isolation.diff(reply.session, part, copy)
+            diff = await self._copies.diff(reply.session, part, copy)
             reply = replace(reply, text=f"{reply.text}\n\n{_changes(copy, diff)}")
         least = self._settings.delegation.summary_chars // SHARES
         if reply.ends is None or reply.ends.model == SCRIPT_NAME or len(reply.text) <= least:
@@ -82,7 +82,7 @@ class Subagents:
             workdir_of, self._workspace.files, places, context.facts
         )
         name = part_name(context.call.id, part)
-        return await self._isolation.make(context.session, name, source, places.root)
+        return await self._copies.make(context.session, name, source, places.root)
 
     def _chosen(self, said: str) -> str:
         """The configured model that is called so, with its provider or without. Raises Rejected

@@ -8,7 +8,9 @@ from typing import Literal
 
 from msgspec import Struct
 
-from hermes.core.goals import Goal, Judgement
+from hermes.core.goal_events import GoalJudged as GoalJudged
+from hermes.core.goal_events import GoalPaused as GoalPaused
+from hermes.core.goal_events import GoalSet as GoalSet
 from hermes.core.grants import Grant
 from hermes.core.ids import CallId, SessionId, SessionKey, TurnId
 from hermes.core.job_events import JobChange
@@ -343,27 +345,6 @@ class HomeSet(Struct, frozen=True, tag="home_set.1"):
 
     address: Address
     at: float
-
-
-class GoalSet(Struct, frozen=True, tag="goal_set.1", omit_defaults=True):
-    """The session works towards this by itself from now on; without one, no longer."""
-
-    goal: Goal | None
-    at: float
-    replies: tuple[Reply, ...] = ()
-
-
-class GoalPaused(Struct, frozen=True, tag="goal_paused.1", omit_defaults=True):
-    why: str  # no turn begins for the goal until a person says so
-    at: float
-    replies: tuple[Reply, ...] = ()
-
-
-class GoalJudged(Struct, frozen=True, tag="goal_judged.1", omit_defaults=True):
-    verdict: Judgement  # of a small model about the last turn, or that there is none
-    at: float
-    why: str = ""
-    spent: tuple[Spent, ...] = ()
 
 
 class RestartAsked(Struct, frozen=True, tag="restart_asked.1"):

@@ -11,7 +11,7 @@ from typing import TypeVar
 
 from msgspec import Struct
 
-from hermes.agent.loop import Agent
+from hermes.agent.loop import Agent, goal_unjudged
 from hermes.agent.prompt import PLAIN
 from hermes.core.channel import CommandContext, CommandResult
 from hermes.core.child_sessions import CALL, CHILD
@@ -222,7 +222,10 @@ class Worker(Struct, frozen=True, kw_only=True):
             )
         if isinstance(step, JudgeGoal):
             read = tuple(active.lines or ())
-            return outcome(lambda: agent.judge(session, read), agent.unjudged)
+            clock = self.planner.process.clock
+            return outcome(
+                lambda: agent.judge(session, read), lambda error: goal_unjudged(error, clock())
+            )
         assert turn is not None, "a model or a person is asked for an open turn only"
         if isinstance(step, Prepare):
             return self._prepared(session, turn)

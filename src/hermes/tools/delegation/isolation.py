@@ -48,7 +48,7 @@ git {plain} --no-pager diff --no-ext-diff --no-textconv HEAD | head -c {most}
 """
 
 
-class Isolation:
+class CopiedFolders:
     """Makes the copies, and finds what was changed in them."""
 
     def __init__(self, workspace: Workspace) -> None:
