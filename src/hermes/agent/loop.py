@@ -159,16 +159,16 @@ class Agent(Struct, frozen=True, kw_only=True):
         tool = self.tools.find(context.call.tool)
         if tool is None or context.refused:
             why = context.refused or gone(context.call.tool)
-            return (self._ended(context, ToolResult(text=why, outcome=Outcome.DENIED)),)
+            return (self.ended(context, ToolResult(text=why, outcome=Outcome.DENIED)),)
         if context.approved and context.approved != await self.asker.digest(
             context.call, context.facts
         ):
-            return (self._ended(context, ToolResult(text=CHANGED, outcome=Outcome.DENIED)),)
+            return (self.ended(context, ToolResult(text=CHANGED, outcome=Outcome.DENIED)),)
         try:
             result = await tool.run(context)
         except ToolFailed as failure:
             result = ToolResult(text=str(failure), outcome=Outcome.FAILED)
-        return (await self._over_or_deferred(context, result),)
+        return (await _over_or_deferred(self, context, result),)
 
     async def recover(self, context: ToolContext) -> tuple[Event, ...]:
         """Look for the outcome of a call whose process is gone (C24), else say unknown (C23)."""
@@ -179,12 +179,12 @@ class Agent(Struct, frozen=True, kw_only=True):
         except ToolFailed as failure:
             result = ToolResult(text=f"{LOST} ({failure})", outcome=Outcome.UNKNOWN)
         result = result or ToolResult(text=LOST, outcome=Outcome.UNKNOWN)
-        return (await self._over_or_deferred(context, result),)
+        return (await _over_or_deferred(self, context, result),)
 
     def broke(self, context: ToolContext, error: Exception) -> tuple[Event, ...]:
         """The tool itself is at fault. Nobody can say how far it came."""
         text = f"The tool broke ({type(error).__name__}: {error}). {LOST}"
-        return (self._ended(context, ToolResult(text=text, outcome=Outcome.UNKNOWN)),)
+        return (self.ended(context, ToolResult(text=text, outcome=Outcome.UNKNOWN)),)
 
     def gave_up(self, session: Session, turn: Turn, error: Exception) -> tuple[Event, ...]:
         """Asking the model failed in a way that nobody foresaw."""
@@ -259,12 +259,8 @@ class Agent(Struct, frozen=True, kw_only=True):
         replies = (last_words(turn, in_place_of_draft(turn, reply), Outcome.FAILED),)
         return TurnEnded(turn.id, "failed", self.clock(), replies, str(failure))
 
-    async def _over_or_deferred(self, context: ToolContext, result: ToolResult) -> Event:
-        if result.deferred is not None:
-            return await self.asker.defer(context, result.deferred)
-        return self._ended(context, result)
-
-    def _ended(self, context: ToolContext, result: ToolResult) -> CallEnded:
+    def ended(self, context: ToolContext, result: ToolResult) -> CallEnded:
+        """Return the end of a call, with the labels of all that it may have read."""
         text = sound(result.text)
         if len(text) > RESULT_CHARS_MAX:
             text = text[:RESULT_CHARS_MAX] + f"\n[{len(text) - RESULT_CHARS_MAX} more characters]"
@@ -283,6 +279,12 @@ class Agent(Struct, frozen=True, kw_only=True):
             diff=sound(result.diff),
             pending=result.pending,
         )
+
+
+async def _over_or_deferred(agent: Agent, context: ToolContext, result: ToolResult) -> Event:
+    if result.deferred is not None:
+        return await agent.asker.defer(context, result.deferred)
+    return agent.ended(context, result)
 
 
 async def _blobs(store: MediaStore, lines: Sequence[Line]) -> Mapping[str, bytes]:

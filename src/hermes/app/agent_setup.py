@@ -17,7 +17,7 @@ from hermes.app.models import has_small_profile
 from hermes.app.platforms import Platforms, platforms_of
 from hermes.app.prompts import Prompts, PromptSetting
 from hermes.app.schedules import acts_of
-from hermes.app.scripts import code_place
+from hermes.app.scripts import script_tools
 from hermes.app.subagents import Subagents
 from hermes.app.workspaces import idle_workspace
 from hermes.commands.cron import cron_command
@@ -30,7 +30,7 @@ from hermes.core.ids import session_key
 from hermes.core.messages import Reply
 from hermes.core.people import Role
 from hermes.core.policy import PolicySubject
-from hermes.core.ports import Tool, ToolScope, Toolset
+from hermes.core.ports import PromptPart, Tool, ToolScope, Toolset
 from hermes.egress.client import Fetcher
 from hermes.egress.rules import EgressRules, openings
 from hermes.lazy import Lazy, LazyModule
@@ -50,10 +50,8 @@ from hermes.skills.library import SkillLibrary
 from hermes.skills.remote import DOWNLOADS, Remote
 from hermes.skills.tools import skill_tools
 from hermes.tools.clarify import clarify_tool
-from hermes.tools.code.execute import execute_code_tool
 from hermes.tools.defaults import default_tools
 from hermes.tools.files.file_labels import FileLabels
-from hermes.tools.labelled import LabelledCommands
 from hermes.tools.script import JobScripts
 from hermes.tools.web import web_extract_tool
 from hermes.views.jobs import JobActs
@@ -93,15 +91,11 @@ def set_up_agent(
     what a model is called. Raises Misconfigured."""
     memories, library = memories_of(home, settings), skill_library(home, settings, os.environ)
     remembered = memories.snapshot if settings.memory.enabled else tuple
-    prompts = Prompts(
-        home=home,
-        workspace=workspace,
-        settings=settings,
-        hints={channel.manifest.name: channel.manifest.hints for channel in platforms.channels},
-        given=lambda owners: (*(remembered() if owners else ()), index_part(library.rows())),
-        clock=time.time,
-        is_small=lambda model: has_small_profile(settings, model),
-    )
+
+    def given(owners: bool) -> tuple[PromptPart, ...]:
+        return (*(remembered() if owners else ()), index_part(library.rows()))
+
+    prompts = _prompts(home, settings, platforms, workspace, given)
     hands = Subagents(settings, workspace, choose)
     jobs = acts_of(home, settings, lambda: [row.name for row in library.rows()])
     labels = FileLabels(home, workspace.files, time.time_ns, profile=workspace.terminal.usual)
@@ -109,16 +103,14 @@ def set_up_agent(
         workspace, timeout_s=settings.terminal.timeout_s, vouch=library.vouch, labels=labels
     )
     allowed = Lazy[Toolset](lambda: FilteredToolset(every, _switched_off(settings.tools, switches)))
-    scripts = code_place(
-        home, settings, workspace, allowed, LabelledCommands(workspace, labels).begin_program
-    )
+    scripts = script_tools(home, settings, workspace, allowed, labels)
     web = web_extract_tool(Fetcher(EgressRules(openings(settings.network.allow))))
     every = CombinedToolset(
         (
             StaticToolset((*built_in, web, hands.tool())),
             StaticToolset((memory_tool(memories),) if settings.memory.enabled else ()),
             StaticToolset((clarify_tool(settings.clarify.wait),)),
-            StaticToolset((execute_code_tool(scripts),) if settings.code.enabled else ()),
+            StaticToolset(scripts),
             StaticToolset(skill_tools(library, agent_writes=settings.skills.agent_writes)),
             StaticToolset((cronjob_tool(jobs),) if settings.schedules.enabled else ()),
             JobScripts(
@@ -139,6 +131,24 @@ def set_up_agent(
         complete_report=hands.complete,
         jobs=jobs,
         commands={"Agent": (*ours, skills_command(library), cron_command(jobs))},
+    )
+
+
+def _prompts(
+    home: Path,
+    settings: Settings,
+    platforms: Platforms,
+    workspace: Workspace,
+    given: Callable[[bool], tuple[PromptPart, ...]],
+) -> Prompts:
+    return Prompts(
+        home=home,
+        workspace=workspace,
+        settings=settings,
+        hints={channel.manifest.name: channel.manifest.hints for channel in platforms.channels},
+        given=given,
+        clock=time.time,
+        is_small=lambda model: has_small_profile(settings, model),
     )
 
 

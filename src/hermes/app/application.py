@@ -27,7 +27,7 @@ from hermes.app.limits import (
 )
 from hermes.app.platforms import Platforms, hooks_of, platforms_of, roles_in
 from hermes.app.scripts import with_scripts
-from hermes.app.storage import CALLS, audit_key_of, demand_store
+from hermes.app.storage import audit_key_of, demand_store
 from hermes.app.storage import store_only as store_only
 from hermes.app.strays import end_strays
 from hermes.channels.kit.plugin import Held
@@ -212,8 +212,7 @@ async def _parts(
     minds = with_scripts(models, home, settings, workspace)
     platforms.give_jobs(lambda: equipped().jobs)
     async with store_only(home, settings) as store, _granted(home, hosts):
-        if any((home / CALLS).glob("*")):
-            await end_strays(store, workspace().terminal)
+        await end_strays(home, store, workspace)
         try:
             yield Parts(
                 store=store,

@@ -11,7 +11,7 @@ from msgspec import Struct
 
 from hermes.app.storage import CALLS
 from hermes.core.messages import SCRIPT, TurnOptions
-from hermes.core.ports import Provider, Toolset
+from hermes.core.ports import Provider, Tool, Toolset
 from hermes.lazy import Lazy, LazyModule
 
 if TYPE_CHECKING:
@@ -19,12 +19,15 @@ if TYPE_CHECKING:
     from hermes.ports.workspace import Workspace
     from hermes.settings import Settings
     from hermes.terminals import scripts as local_scripts
+    from hermes.tools import labelled
     from hermes.tools.code import execute as code_execute
     from hermes.tools.code import script as code_script
+    from hermes.tools.files.file_labels import FileLabels
 else:
     local_scripts = LazyModule("hermes.terminals.scripts")
     code_execute = LazyModule("hermes.tools.code.execute")
     code_script = LazyModule("hermes.tools.code.script")
+    labelled = LazyModule("hermes.tools.labelled")
 
 
 class ModelsAndScripts(Struct, frozen=True, eq=False):
@@ -62,22 +65,25 @@ def with_scripts(
     return ModelsAndScripts(models, Lazy(scripts))
 
 
-def code_place(
+def script_tools(
     home: Path,
     settings: "Settings",
     workspace: "Workspace",
     tools: Callable[[], Toolset],
-    begin: "code_execute.Begin",
-) -> "code_execute.CodePlace":
-    """Where scripts of this home run, and what they are given."""
-    return code_execute.CodePlace(
+    labels: "FileLabels",
+) -> tuple[Tool, ...]:
+    """Return `execute_code`, unless it is off. `tools` are all that a script may have."""
+    if not settings.code.enabled:
+        return ()
+    place = code_execute.CodePlace(
         workspace=workspace,
         tools=tools,
         scripts=local_scripts.LocalScripts(home / CALLS),
         limits=_limits(settings),
-        begin=begin,
+        begin=labelled.LabelledCommands(workspace, labels).begin_program,
         python=settings.code.python,
     )
+    return (code_execute.execute_code_tool(place),)
 
 
 def _limits(settings: "Settings") -> "code_script.CodeLimits":
