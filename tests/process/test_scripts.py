@@ -221,7 +221,7 @@ async def test_the_limits_of_scripts_are_those_of_the_settings(tmp_path: Path) -
     python.parent.mkdir(parents=True)
     python.symlink_to("/usr/bin/python3")
     (tmp_path / "py" / "pyvenv.cfg").write_text("home = /usr/bin\n", encoding="utf-8")
-    code = {"timeout_s": 2.0, "calls_max": 3, "output_bytes": 2_000, "python": str(python)}
+    code = {"timeout_s": 6.0, "calls_max": 3, "output_bytes": 2_000, "python": str(python)}
     rule = runs({"loops": LOOPS})
     async with (
         Model(rule).up() as model,
@@ -233,7 +233,7 @@ async def test_the_limits_of_scripts_are_those_of_the_settings(tmp_path: Path) -
         assert "bytes" in text
         assert len(text) < 4_000
         assert "True\n" in text
-        assert "TimeoutError: the script ran for 2 s" in text
+        assert "TimeoutError: the script ran for 6 s" in text
 
 
 @pytest.mark.setting("code.enabled")

@@ -25,6 +25,7 @@ from hermes.terminals.alive import Processes
 from hermes.terminals.orders import END_MARK
 
 SAFE_NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,127}", re.ASCII)
+OF_SCRIPT = ".script"  # ends the name of the folder that a script has beside its own
 GONE = ".gone-"  # a folder on its way out; its facts count no more
 TORN_S_MAX = 2.0  # a wrapper needs microseconds between making `begun` and filling it
 NOTE_BYTES_MAX = 1024 * 1024

@@ -19,6 +19,7 @@ from hermes.ports.terminal import CommandRunning, Ended, Lost, Sighting, State
 from hermes.terminals.alive import Processes
 from hermes.terminals.records import (
     CROWDED_TIMES,
+    OF_SCRIPT,
     Begun,
     CallFolder,
     Meta,
@@ -155,6 +156,8 @@ class CallRegister:
         return tuple(found)
 
     def _is_over(self, folder: CallFolder) -> bool:
+        if folder.path.name.endswith(OF_SCRIPT):  # it belongs to the command of that name
+            folder = self.folder(CallId(folder.path.name.removesuffix(OF_SCRIPT)))
         meta = folder.meta()
         return meta is None or not isinstance(self.state(folder, meta), CommandRunning)
 

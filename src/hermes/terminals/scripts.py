@@ -15,6 +15,7 @@ import msgspec
 
 from hermes.core.ids import CallId
 from hermes.ports.scripts import ScriptAnswer, ScriptCall, ScriptFiles
+from hermes.terminals.records import OF_SCRIPT
 
 CLIENT = Path(__file__).with_name("script_client.py")
 LIBRARY, SCRIPT, TIMEOUT = "hermes_tools.py", "script.py", "timeout"
@@ -67,7 +68,7 @@ class LocalScripts:
         return LocalTalk(self._folder(call))
 
     def _folder(self, call: CallId) -> Path:
-        return self._calls / f"{call}.script"
+        return self._calls / f"{call}{OF_SCRIPT}"
 
 
 def _put(path: Path, text: str) -> None:

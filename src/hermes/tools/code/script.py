@@ -23,13 +23,14 @@ from hermes.ports.terminal import CommandRunning, Lost, Pending, Sighting, Termi
 from hermes.tools.code.ending import calls_made, last_words, results_of
 
 WAIT_S = 3_600.0
-GRACE_S = 5.0  # between the exception that its time is over and its end
+GRACE_S = 10.0  # between the exception that its time is over and its end
 BATCH_MAX = 64  # calls that are made of one look at the pipe
 OTHER_CALL = (
     "call {0} was said before with other arguments, so this is not the script that was allowed"
 )
 TOO_MANY = "the script has made {0} calls, the limit (code.calls_max)"
 TIME_OVER = "the script ran for {0:.0f} s without its calls, the limit (code.timeout_s)"
+GONE = "[outcome unknown: the folder of the script was deleted while it ran, so it was ended]"
 BACKGROUND = "A script cannot leave a command in the background. Run it without background."
 
 
@@ -91,7 +92,11 @@ class ScriptModel:
         if seen is None or isinstance(seen.state, Pending | Lost):
             return await self._ended(request.lines, seen)
         if isinstance(seen.state, CommandRunning):
-            new = await self._next_calls(request.lines)
+            try:
+                new = await self._next_calls(request.lines)
+            except OSError:  # its folder was deleted while it ran
+                await self._terminal.stop(self._call, "stopped")
+                return Answer(text=GONE, model=SCRIPT_NAME, outcome=Outcome.UNKNOWN)
             if new:
                 code = await asyncio.to_thread(self._folders.code, self._call)
                 made = tuple(_raw(said, code) for said in new)

@@ -3,6 +3,7 @@
 import asyncio
 import json
 import os
+import shutil
 import sys
 from collections.abc import AsyncIterator, Callable
 from pathlib import Path
@@ -12,7 +13,7 @@ import pytest
 from hermes.core.ids import CallId, SessionKey
 from hermes.core.messages import Call, Line, Outcome, TurnOptions
 from hermes.core.ports import Answer, ModelRequest, RawCall, ToolSpec
-from hermes.ports.terminal import CommandLaunch
+from hermes.ports.terminal import CommandLaunch, Ended
 from hermes.terminals.local import LocalTerminal
 from hermes.terminals.register import CommandLimits
 from hermes.terminals.scripts import LocalScripts
@@ -186,3 +187,27 @@ async def test_json_is_read_out_of_a_text(talk: Talk, text: str, value: object) 
     code = f"from hermes_tools import json_parse, shell_quote\nprint(json_parse({text!r}))"
     done = await talk.run(f"{code}\nprint(shell_quote('a b'))", echoed)
     assert done.text == f"{value}\n'a b'\n"
+
+
+async def test_the_folder_of_a_running_script_is_not_swept_with_what_is_old(tmp_path: Path) -> None:
+    limits = CommandLimits(grace_s=0.5, keep_s=-1.0)
+    talk = Talk(tmp_path)
+    talk.terminal = LocalTerminal(tmp_path / "calls", environ=os.environ, limits=limits)
+    talk.scripts = Scripts(talk.terminal, talk.folders, talk.limits)
+    await talk.start("from hermes_tools import echo\nprint(echo('a'))")
+    await talk.terminal.sweep()
+    assert (await talk.ask()).calls
+    await talk.scripts.leave(TurnOptions(model=f"{SCRIPT}{CALL}"))
+    await talk.terminal.sweep()
+    assert not list((tmp_path / "calls").glob("*.script"))
+    await talk.terminal.close()
+
+
+async def test_a_script_whose_folder_is_gone_is_ended_and_unknown(talk: Talk) -> None:
+    await talk.start("from hermes_tools import echo\nprint(echo('a'))")
+    shutil.rmtree(talk.folder / "calls" / f"{CALL}.script")
+    done = await talk.ask()
+    assert done.outcome is Outcome.UNKNOWN
+    seen = await talk.terminal.look(CALL)
+    assert seen is not None
+    assert isinstance(seen.state, Ended)
