@@ -33,7 +33,7 @@ from hermes.core.fold_views import (
     view_changed,
 )
 from hermes.core.ids import CallId, SessionId
-from hermes.core.job_events import JobChange, JobSet
+from hermes.core.job_events import JobChange, JobRemoved, JobSet
 from hermes.core.loop_guard import after_words, answers, counted
 from hermes.core.messages import TurnOptions, UnseenDraft, together
 from hermes.core.provenance import labelled, read_with, sources_with, words_of
@@ -75,7 +75,7 @@ def _received(session: Session, event: e.MessageReceived) -> Session:
 
 
 def _job_set(session: Session, event: JobSet) -> Session:
-    return _opened(session, event.opens)
+    return replace(_opened(session, event.opens), removed=False)
 
 
 def _opened(session: Session, opens: SessionId) -> Session:
@@ -343,6 +343,7 @@ _FOLDS: dict[type, Callable[[Session, Any], Session]] = {
     e.RestartAsked: lambda session, _event: session,
     **dict.fromkeys(get_args(JobChange), lambda session, _event: session),
     JobSet: _job_set,
+    JobRemoved: lambda session, _event: replace(session, removed=True),
     e.GoalSet: fold_goals.goal_set,
     e.GoalPaused: fold_goals.goal_paused,
     e.GoalJudged: fold_goals.goal_judged,

@@ -43,6 +43,12 @@ class JobRemoved(Struct, frozen=True, tag="job_removed.1"):
     at: float
 
 
+class JobFinished(Struct, frozen=True, tag="job_finished.1"):
+    """The job has run as often as it was meant to. It is due no more."""
+
+    at: float
+
+
 class OccurrencesSkipped(Struct, frozen=True, tag="occurrences_skipped.1"):
     """So many occurrences of the job, the first and the last at these instants, do not run."""
 
@@ -61,4 +67,6 @@ class TimerMoved(Struct, frozen=True, tag="timer_moved.1"):
     at: float
 
 
-JobChange = JobSet | JobPaused | JobResumed | JobRemoved | OccurrencesSkipped | TimerMoved
+JobChange = (
+    JobSet | JobPaused | JobResumed | JobRemoved | JobFinished | OccurrencesSkipped | TimerMoved
+)

@@ -8,6 +8,7 @@ from hermes.core.errors import JobChanged, Rejected, RowUnreadable
 from hermes.core.ids import SessionKey
 from hermes.core.job_events import (
     JobChange,
+    JobFinished,
     JobPaused,
     JobRemoved,
     JobResumed,
@@ -42,6 +43,8 @@ def row_after(row: JobRow | None, key: SessionKey, event: e.Event) -> JobRow | N
             return was_put(row, "active", "", by, at)
         case JobRemoved(by=by, at=at):
             return was_put(row, "removed", "", by, at)
+        case JobFinished(at=at):
+            return was_put(row, "done", "", row.by, at)
         case OccurrencesSkipped(last=last):
             return was_dealt_with(row, last)
         case TimerMoved(to=to):

@@ -17,7 +17,7 @@ from hermes.core.schedule import Schedule, due_after
 SCHEDULE = "schedule"  # the platform of jobs, and the account of their messages
 Missed = Literal["once", "all", "skip"]
 Overlap = Literal["skip", "queue"]
-JobState = Literal["active", "paused", "removed"]
+JobState = Literal["active", "paused", "removed", "done"]
 
 
 class Job(Struct, frozen=True, kw_only=True, omit_defaults=True):
@@ -72,7 +72,7 @@ class JobRow(Struct, frozen=True, kw_only=True, omit_defaults=True):
     @property
     def is_done(self) -> bool:
         """Return True if it is due no more."""
-        return self.state == "active" and self.due_at is None
+        return self.state == "done" or (self.state == "active" and self.due_at is None)
 
 
 def job_key(job: str) -> SessionKey:

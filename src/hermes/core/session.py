@@ -194,6 +194,7 @@ class Session(Struct, frozen=True, kw_only=True, omit_defaults=True):
     heard_at: float = 0.0  # when a person last wrote here; see `Manifest.window_s`
     failures: int = 0  # of a job's runs, in a row
     incident: str = ""  # why the last one failed
+    removed: bool = False  # the job whose session it is: none of its runs begins or goes on
     goal: Goal | None = None  # what it works towards by itself
     salvaged: bool = False  # what is before cannot be read, and nobody has put that in order yet
 

@@ -116,10 +116,13 @@ def _sent_away(session: Session, rules: Rules, context: DecisionContext) -> Drop
     for inbound in session.waiting:
         stranger = inbound.settles is None and _role(inbound, rules, context) is Role.STRANGER
         refused = inbound.automatic and answers(session, inbound.sender.id) == REFUSED
-        if stranger or refused:
+        if stranger or refused or (session.removed and _is_run(inbound)):
             return Drop(inbound)
     turn = session.turn if isinstance(session.phase, Running | Waiting) else None
-    if turn is not None and rules.role(speaker(session, turn), context.register) is Role.STRANGER:
+    if turn is None:
+        return None
+    gone = session.removed and turn.options.run is not None
+    if gone or rules.role(speaker(session, turn), context.register) is Role.STRANGER:
         return Expel(turn.id)
     return None
 

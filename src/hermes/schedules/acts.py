@@ -8,9 +8,11 @@ from collections.abc import Sequence
 from hermes.core.audit import entry
 from hermes.core.errors import JobChanged, Rejected
 from hermes.core.events import Event
-from hermes.core.ids import MessageId, SessionId, SessionKey
+from hermes.core.ids import CallId, MessageId, SessionId, SessionKey
 from hermes.core.job_events import JobChange, JobPaused, JobRemoved, JobResumed, JobSet
-from hermes.core.jobs import Job, JobRow, job_key, was_set
+from hermes.core.jobs import SCHEDULE, Job, JobRow, job_address, job_key, was_set
+from hermes.core.messages import CallSettlement, Inbound, Person
+from hermes.core.people import derived
 from hermes.core.schedule import dues_between
 from hermes.core.store import Store
 from hermes.schedules.context import earlier_answers
@@ -53,14 +55,18 @@ class HomeJobs:
         job = await self._drafted(host, wanted, None, author)
         return self._view(was_set(None, job_key(job.id), job, author.by, host.clock()), host)
 
-    async def create(self, host: JobHost, wanted: JobRequest, author: JobAuthor) -> JobView:
+    async def create(
+        self, host: JobHost, wanted: JobRequest, author: JobAuthor, *, paused: str = ""
+    ) -> JobView:
         _demand_person(author)
         job = await self._drafted(host, wanted, None, author)
         known = await host.store.jobs.job(job.id)
         if known is not None:  # the same act, tried again
             return self._view(known, host)
         await self._pin(job)
-        made = JobSet(job, author.by, host.clock(), SessionId(_token(f"{job.id}/first", 26)))
+        made = JobSet(
+            job, author.by, host.clock(), SessionId(_token(f"{job.id}/first", 26)), paused
+        )
         row = await self._written(host, job_key(job.id), made, 0)
         return self._view(row, host)
 
@@ -108,7 +114,11 @@ class HomeJobs:
     async def remove(self, host: JobHost, name: str, author: JobAuthor) -> JobView:
         row = await self._found(host, name)
         _demand_own(author, row)
-        return await self._put(host, row, JobRemoved(author.by, host.clock()))
+        view = await self._put(host, row, JobRemoved(author.by, host.clock()))
+        session = await host.store.journal.load(row.key)
+        if session.turn is not None or session.waiting:
+            await host.accept(_nudge(row, host.clock()))
+        return view
 
     async def run(self, host: JobHost, name: str, author: JobAuthor) -> str:
         _demand_person(author)
@@ -239,6 +249,23 @@ async def _events(store: Store, row: JobRow, after: int) -> list[Event]:
         events += page
         after += len(page)
     return events
+
+
+def _nudge(row: JobRow, at: float) -> Inbound:
+    """Return a message that says nothing: whoever runs the session looks at it, and sees that its
+    job is gone."""
+    said = Inbound(
+        id=MessageId(f"{row.id}/{row.revision}/removed"),
+        account=SCHEDULE,
+        session=row.key,
+        sender=Person(id="hermes"),
+        address=job_address(row.id),
+        text="The job was removed.",
+        at=at,
+        origin="result",
+        settles=CallSettlement(call=CallId("")),
+    )
+    return derived(said)
 
 
 def _token(text: str, chars: int) -> str:

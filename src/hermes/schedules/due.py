@@ -11,7 +11,7 @@ from hermes.core.channel import ServiceHost
 from hermes.core.directory import UNREAD, Target, relay
 from hermes.core.errors import JobChanged, Rejected
 from hermes.core.ids import chat_key
-from hermes.core.job_events import JobChange, JobPaused, OccurrencesSkipped, TimerMoved
+from hermes.core.job_events import JobChange, JobFinished, JobPaused, OccurrencesSkipped, TimerMoved
 from hermes.core.jobs import SCHEDULE, JobRow, occurrence_id
 from hermes.core.messages import Inbound
 from hermes.core.people import derived
@@ -52,8 +52,10 @@ class DueJobs(Struct, frozen=True):
         session = await self.host.store.journal.load(row.key)
         left = await self._left(row, session)
         rules = OccurrenceRules(self.rules.late_max_s)
-        row = self.rules.prompted(row)
-        await self._do(row, decide(row, now, standing_of(session), left, rules), now)
+        decision = decide(row, now, standing_of(session), left, rules)
+        await self._do(self.rules.prompted(row), decision, now)
+        if left is not None and left <= len(decision.run):
+            await self.host.store.jobs.change(row.key, JobFinished(now))
 
     async def pause_failing(self, id_: str) -> None:
         """Pause a job when it has failed too often, not only when it is due again."""

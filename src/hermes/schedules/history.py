@@ -15,6 +15,8 @@ from hermes.core.session import ref
 from hermes.views.jobs import RunTarget, RunView
 from hermes.views.schedule_words import span_in_words
 
+ENDED_BY = {"revoked": "its job was removed, or its creator may not use Hermes any more"}
+
 
 def runs_of(events: Iterable[e.Event], sent: Sequence[OutboxRow] = ()) -> list[RunView]:
     """Return the runs and the skipped ranges, oldest first. A run whose message is not among the
@@ -55,7 +57,7 @@ def _follow(runs: dict[str, RunView], known: dict[str, ScheduledRun], event: e.E
         case e.TurnEnded(turn=turn) if turn in runs:
             runs[turn] = _ended(runs[turn], event, known.get(turn))
         case e.TurnInterrupted(turn=turn, why=why, at=at) if turn in runs:
-            said = "stopped by a person" if why == "stopped" else why
+            said = "stopped by a person" if why == "stopped" else ENDED_BY.get(why, why)
             runs[turn] = replace(runs[turn], state="stopped", ended=at, why=said)
         case _:
             pass

@@ -96,9 +96,8 @@ class Scheduler:
         await self._notice_steps(host, now)
         failed: set[str] = set()
         while rows := await self._due(host, now, failed):
-            for row in rows:
-                if not await self._considered(host, row, now):
-                    failed.add(row.id)
+            done = await asyncio.gather(*(self._considered(host, row, now) for row in rows))
+            failed |= {row.id for row, well in zip(rows, done, strict=True) if not well}
         next_at = await host.store.jobs.next_due()
         if next_at is None or failed:
             return SLEEP_S_MAX

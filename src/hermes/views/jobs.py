@@ -128,7 +128,10 @@ class JobActs(Protocol):
     async def preview(self, host: JobHost, wanted: JobRequest, author: JobAuthor) -> JobView:
         """Check it as `create` does, and make nothing."""
 
-    async def create(self, host: JobHost, wanted: JobRequest, author: JobAuthor) -> JobView: ...
+    async def create(
+        self, host: JobHost, wanted: JobRequest, author: JobAuthor, *, paused: str = ""
+    ) -> JobView:
+        """`paused` says why it is not to run yet: it was imported, say."""
 
     async def edit(
         self,

@@ -76,6 +76,7 @@ _NOT_OF_A_TURN = (
     job_events.JobPaused,
     job_events.JobResumed,
     job_events.JobRemoved,
+    job_events.JobFinished,
     job_events.OccurrencesSkipped,
     job_events.TimerMoved,
     e.MessageDropped,

@@ -346,3 +346,37 @@ async def test_home_is_where_home_is_when_it_runs(tmp_path: Path) -> None:
 async def set_home(here: World) -> None:
     await here.gateway.accept(here.said("/sethome", BERT))
     await here.settle()
+
+
+async def test_a_job_that_has_run_as_often_as_it_should_is_done(tmp_path: Path) -> None:
+    async with world(tmp_path) as here:
+        job = await here.make("every 1h", BY_ANNA, repeat=1)
+        for hour in (1, 2, 3):
+            await here.until(T0 + hour * HOUR + 1)
+        shown = await here.shown(job)
+        assert (shown.state, shown.next) == ("done", ())
+        assert await here.states(job) == ["done"], "nothing more is due, so nothing is skipped"
+
+
+async def test_removing_a_job_ends_its_run_and_drops_what_waits(tmp_path: Path) -> None:
+    act = '{"action": "pause", "job_id": "a"}'
+    async with world(tmp_path, calls("cronjob", act)) as here:
+        tainted = replace(BY_ANNA, labels=("untrusted",))
+        job = await here.make("every 1h", tainted, name="a")
+        await here.until(T0 + HOUR + 1)
+        assert await here.states(job) == ["waiting"]
+        await here.acts.run(here.host, job.id, OWNER)
+        await here.acts.remove(here.host, job.id, OWNER)
+        await here.settle()
+        assert await here.states(job) == ["stopped"]
+        [question] = await here.store.library.questions(limit=5)
+        assert question.state == "superseded"
+
+
+async def test_an_imported_job_arrives_paused(tmp_path: Path) -> None:
+    async with world(tmp_path) as here:
+        wanted = JobRequest(schedule="every 1h", prompt="Look.")
+        job = await here.acts.create(here.host, wanted, OWNER, paused="imported from a crontab")
+        assert (job.state, job.why, job.next) == ("paused", "imported from a crontab", ())
+        await here.until(T0 + 3 * HOUR)
+        assert await here.history(job) == []
