@@ -236,7 +236,7 @@ def view_of(row: JobRow, now: float) -> JobView:
 def _next(row: JobRow, now: float, count: int) -> tuple[float, ...]:
     if row.state != "active":
         return ()
-    return dues_between(row.job.schedule, row.cursor, now + FAR_S, count)
+    return dues_between(row.job.schedule, max(row.cursor, now), now + FAR_S, count)
 
 
 def _is_long_done(row: JobRow, now: float) -> bool:

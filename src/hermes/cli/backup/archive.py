@@ -28,8 +28,11 @@ MANIFEST, MANIFEST_BYTES_MAX = "manifest.json", 100_000_000
 MEMBERS_MAX = 500_000
 SPACE_LEFT_MIN = 100_000_000
 CHUNK = 1 << 20
-FOLDERS = ("memories", "skills", "hooks", "media", *backup_folders())
-TEXTS = ("SOUL.md", "BOOT.md")
+FOLDERS = (
+    *("memories", "skills", "hooks", "media", "scripts", "schedules"),
+    *backup_folders(),
+)
+TEXTS = ("SOUL.md", "BOOT.md", "HEARTBEAT.md")
 AUDIT_KEY = "audit.key"  # a secret: with it one could seal what never happened
 CONTENTS = (CONFIG, SECRETS, AUDIT_KEY, *TEXTS, DATABASE, *FOLDERS)
 

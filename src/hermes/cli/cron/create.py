@@ -6,10 +6,13 @@ from hermes.cli.command import CliCommand
 from hermes.cli.context import CliContext
 from hermes.cli.cron.opening import OWNER, open_jobs
 from hermes.cli.cron.printing import read_back
+from hermes.cli.cron.proposal import proposed_schedule
 from hermes.cli.cron.wishes import WishOptions, wish_of, wish_options
 from hermes.cli.errors import DONE
 from hermes.cli.gateway.service.lock import held
+from hermes.core.errors import BadSchedule
 from hermes.views.job_documents import brief_document
+from hermes.views.jobs import JobView
 
 if TYPE_CHECKING:
     from argparse import ArgumentParser
@@ -30,8 +33,20 @@ def _arguments(parser: "ArgumentParser") -> None:
 
 async def run(options: CronCreateOptions, context: CliContext) -> int:
     async with open_jobs(context) as (acts, host):
+
+        async def preview(schedule: str) -> JobView:
+            return await acts.preview(host, wish_of(options, schedule), OWNER)
+
+        try:
+            await preview(options.schedule)
+            schedule = options.schedule
+        except BadSchedule:
+            ask = not options.json
+            schedule = await proposed_schedule(context, options.schedule, preview) if ask else ""
+            if not schedule:
+                raise
         act = acts.preview if options.dry_run else acts.create
-        view = await act(host, wish_of(options, options.schedule), OWNER)
+        view = await act(host, wish_of(options, schedule), OWNER)
     if options.json:
         context.console.document(brief_document(view))
         return DONE
