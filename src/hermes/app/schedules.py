@@ -14,7 +14,7 @@ from hermes.schedules.scheduler import Scheduler
 from hermes.settings import Settings
 
 if TYPE_CHECKING:
-    from hermes.app import agent_setup
+    from hermes.app import agent_setup, platforms
     from hermes.app import models as app_models
     from hermes.schedules import acts, due, heartbeat, system
     from hermes.schedules import rules as job_rules
@@ -24,6 +24,7 @@ if TYPE_CHECKING:
 else:
     agent_setup = LazyModule("hermes.app.agent_setup")
     app_models = LazyModule("hermes.app.models")
+    platforms = LazyModule("hermes.app.platforms")
     acts = LazyModule("hermes.schedules.acts")
     due = LazyModule("hermes.schedules.due")
     heartbeat = LazyModule("hermes.schedules.heartbeat")
@@ -51,7 +52,7 @@ def acts_of(home: Path, settings: Settings, skills: Callable[[], Collection[str]
         step_s_min=section.min_interval_s,
         missed=section.missed,
         keep_runs=section.keep_runs,
-        platforms=tuple(settings.platforms),
+        platforms=_reached(settings),
         toolsets=tuple(toolsets.TOOLSETS),
         model=lambda name: chosen().name(name),
         skills=skills,
@@ -136,6 +137,12 @@ def machine_zone(environ: Mapping[str, str]) -> str:
             continue
         return name
     return "UTC"
+
+
+def _reached(settings: Settings) -> tuple[str, ...]:
+    """The platforms where a message can be sent to a person who has not just asked for one."""
+    names = [name for name in settings.platforms if name in platforms.CHANNELS]
+    return tuple(name for name in names if platforms.plugin_of(name).test_message)
 
 
 def _reviews(settings: Settings) -> tuple[int, int]:

@@ -7,6 +7,7 @@ from typing import TypeVar
 from msgspec import Struct
 from msgspec.structs import replace
 
+from hermes.core.directory import HOME
 from hermes.core.errors import BadSchedule, Misconfigured, Rejected
 from hermes.core.jobs import Job
 from hermes.core.messages import sound
@@ -15,7 +16,7 @@ from hermes.core.schedule import Schedule, shortest_gap, zone_of
 from hermes.core.store import ChatRow, Home
 from hermes.schedules.rules import SCRIPT_STEP_S_MIN, JobRules
 from hermes.schedules.scripts import digest_of_script
-from hermes.schedules.targets import resolved
+from hermes.schedules.targets import ORIGIN, resolved
 from hermes.text.similar import likely
 from hermes.views.jobs import JobAuthor, JobRequest
 from hermes.views.schedule_text import parse_schedule
@@ -113,7 +114,9 @@ def _targets(
 ) -> tuple[tuple[str, ...], tuple[Address, ...]]:
     if wanted.deliver is None and before is not None:
         return before.deliver, before.addresses
-    words = wanted.deliver or (("origin",) if author.origin is not None else ("home",))
+    words = wanted.deliver or ((ORIGIN,) if author.origin is not None else (HOME,))
+    if author.origin is not None and author.origin.platform not in rules.platforms:
+        words = tuple(HOME if word == ORIGIN else word for word in words)  # nothing can be sent
     return resolved(words, author.origin, known.chats, known.homes, rules.platforms)
 
 
