@@ -175,3 +175,31 @@ async def test_a_changed_script_pauses_its_job(tmp_path: Path) -> None:
 
 async def _is(holds: bool) -> bool:
     return holds
+
+
+async def test_a_model_makes_a_job_once_although_it_is_killed_meanwhile(tmp_path: Path) -> None:
+    wish = {"action": "create", "schedule": "every weekday at 07:00", "prompt": "Read the news."}
+    async with Model().up() as model, gateway(tmp_path, model) as here:
+
+        async def rule(asked: Asked) -> Says:
+            if not asked.results:
+                return Says(calls=(("cronjob", wish),))
+            await model.hold("made")
+            return Says(asked.results[-1])
+
+        model.rule = rule
+        await here.start()
+        said = asyncio.create_task(here.say("Every weekday at seven, read the news.", key="k"))
+        await model.reached("made")
+        await here.kill()
+        await asyncio.wait({said})
+        said.exception()  # its connection was cut
+        model.shut("made")
+        await here.start()
+        await model.reached("made")
+        model.open("made")
+        answer = await here.say("Every weekday at seven, read the news.", key="k")
+        assert "every weekday at 07:00" in answer.text
+        assert "Next: " in answer.text
+        jobs = await here.hermes("cron", "list", "--json")
+        assert [job["prompt"] for job in jobs if job["kind"] == "job"] == ["Read the news."]
