@@ -30,7 +30,7 @@ async def test_a_job_is_made_in_the_zone_of_the_settings_and_keeps_it(tmp_path: 
     assert job["next"][0].endswith(("T07:00:00+01:00", "T07:00:00+02:00"))
     here.settings["timezone"] = "Asia/Tokyo"
     here.configure()
-    assert (await here.hermes("cron", "show", job["id"], "--json"))["zone"] == "Europe/Paris"
+    assert (await here.hermes("cron", "show", job["id"], "--json"))["tz"] == "Europe/Paris"
     here.settings["timezone"] = "Mars/Base"
     here.configure()
     assert await here.hermes("cron", "list") == "", "a zone that is none is refused"
