@@ -66,6 +66,7 @@ class CronChat(Struct, frozen=True, eq=False):
             by=sender.name,
             principal=replace(principal, ceiling=max(principal.ceiling, self.order.role)),
             origin=said.address,
+            role=self.order.role,
             labels=said.labels,
             token=ref(said),
         )

@@ -81,7 +81,7 @@ class HomeJobs:
         dry_run: bool = False,
     ) -> JobView:
         _demand_person(author)
-        row = await self._found(host, name)
+        row = await self._found(host, name, author)
         seen = row.job.version if version is None else version
         for _ in range(TRIES):
             if row.job.version != seen:
@@ -97,22 +97,22 @@ class HomeJobs:
                 change = JobSet(job, author.by, host.clock())
                 return self._view(await self._written(host, row.key, change, row.revision), host)
             except JobChanged:  # perhaps only its timer moved
-                row = await self._found(host, name)
+                row = await self._found(host, name, author)
         raise Rejected(f"“{row.job.name}” is being changed all the time. Try again")
 
     async def pause(self, host: JobHost, name: str, author: JobAuthor, why: str = "") -> JobView:
-        row = await self._found(host, name)
+        row = await self._found(host, name, author)
         _demand_own(author, row)
         change = JobPaused(why or f"paused by {author.by}", author.by, host.clock())
         return await self._put(host, row, change)
 
     async def resume(self, host: JobHost, name: str, author: JobAuthor) -> JobView:
         _demand_person(author)
-        row = await self._found(host, name)
+        row = await self._found(host, name, author)
         return await self._put(host, row, JobResumed(author.by, host.clock()))
 
     async def remove(self, host: JobHost, name: str, author: JobAuthor) -> JobView:
-        row = await self._found(host, name)
+        row = await self._found(host, name, author)
         _demand_own(author, row)
         view = await self._put(host, row, JobRemoved(author.by, host.clock()))
         session = await host.store.journal.load(row.key)
@@ -122,7 +122,7 @@ class HomeJobs:
 
     async def run(self, host: JobHost, name: str, author: JobAuthor) -> str:
         _demand_person(author)
-        row = await self._found(host, name)
+        row = await self._found(host, name, author)
         now, homes = host.clock(), await host.store.library.homes()
         token = _token(author.token, ID_CHARS) if author.token else os.urandom(5).hex()
         id_ = MessageId(f"{row.id}@run-{token}")
@@ -158,7 +158,8 @@ class HomeJobs:
         id_ = before.id if before is not None else _token(token, ID_CHARS)
         library = host.store.library
         named = wanted.context_from or (before.context_from if before is not None else ())
-        jobs = [row.id for row in await host.store.jobs.jobs(limit=JOBS_MAX)] if named else []
+        rows = await host.store.jobs.jobs(limit=JOBS_MAX) if named else ()
+        jobs = [row.id for row in rows if author.may_touch(row.job.creator)]
         known = Directory(await library.chats(limit=CHATS_MAX), await library.homes(), jobs)
         return drafted(wanted, before, id_, author, self._rules, known, host.clock())
 
@@ -166,14 +167,19 @@ class HomeJobs:
         rules = self._rules
         await asyncio.to_thread(pin_script, job, rules.scripts, rules.folder)
 
-    async def _found(self, host: JobHost, name: str, *, removed: bool = False) -> JobRow:
-        """Find a job by its id, its name, or the only id that begins so."""
+    async def _found(
+        self, host: JobHost, name: str, author: JobAuthor | None = None, *, removed: bool = False
+    ) -> JobRow:
+        """Find a job by its id, its name, or the only id that begins so: one that the author may
+        touch, and one that is there before one that is removed."""
         row = await host.store.jobs.job(name)
-        if row is not None and (removed or row.state != "removed"):
+        if row is not None and _is_found(row, author, removed=removed):
             return row
         rows = await host.store.jobs.jobs(limit=JOBS_MAX, removed=removed)
+        rows = [row for row in rows if _is_found(row, author, removed=removed)]
         said = name.strip().lower()
         fits = [row for row in rows if row.job.name.lower() == said]
+        fits = [row for row in fits if row.state != "removed"] or fits
         fits = fits or [row for row in rows if said and row.id.startswith(said)]
         if len(fits) == 1:
             return fits[0]
@@ -270,6 +276,11 @@ def _nudge(row: JobRow, at: float) -> Inbound:
 
 def _token(text: str, chars: int) -> str:
     return hashlib.sha256(text.encode()).hexdigest()[:chars]
+
+
+def _is_found(row: JobRow, author: JobAuthor | None, *, removed: bool) -> bool:
+    mine = author is None or author.may_touch(row.job.creator)
+    return mine and (removed or row.state != "removed")
 
 
 def _demand_person(author: JobAuthor) -> None:

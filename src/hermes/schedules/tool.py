@@ -10,6 +10,7 @@ from hermes.core.jobs import Missed, Overlap, job_of
 from hermes.core.messages import PROVENANCE, Effect
 from hermes.core.policy import Capability, Finding
 from hermes.core.ports import Tool, ToolContext, ToolResult
+from hermes.core.principal import Role
 from hermes.core.schedule import local_time
 from hermes.views.jobs import JobActs, JobAuthor, JobRequest, JobView
 from hermes.views.tool_specs import spec_of
@@ -102,12 +103,14 @@ async def _done(acts: JobActs, context: ToolContext) -> str:
         principal=context.principal,
         origin=context.address if context.address.platform else None,
         labels=tuple(sorted(PROVENANCE & context.labels)),
+        role=context.scope.subject.role if context.scope is not None else Role.STRANGER,
         token=context.call.id,
         automatic=job_of(context.session) or _job_behind(context),
     )
     match given.action:
         case "list":
             views = [view for view in await acts.listed(host) if view.kind == "job"]
+            views = [view for view in views if author.may_touch(view.creator)]
             lines = [_line(view) for view in views[:LISTED_MAX]]
             return "\n".join(lines) or "There are no jobs."
         case "create":

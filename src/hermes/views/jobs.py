@@ -11,7 +11,7 @@ from msgspec import Struct
 
 from hermes.core.jobs import Missed, Overlap
 from hermes.core.messages import Inbound
-from hermes.core.principal import PROCESS, Address, Principal
+from hermes.core.principal import PROCESS, Address, Principal, Role
 from hermes.core.store import Accepted, Store
 
 RunState = Literal["done", "silent", "failed", "skipped", "late", "waiting", "running", "stopped"]
@@ -38,9 +38,13 @@ class JobAuthor(Struct, frozen=True, kw_only=True):
     by: str
     principal: Principal = PROCESS
     origin: Address | None = None
+    role: Role = Role.OWNER  # the owner changes every job, other people those that they made
     labels: tuple[str, ...] = ()
     token: str = ""
     automatic: str = ""  # the id of the job whose turn it is
+
+    def may_touch(self, creator: str) -> bool:
+        return self.role is Role.OWNER or creator == self.by
 
 
 class JobRequest(Struct, frozen=True, kw_only=True):
