@@ -5,7 +5,7 @@ Part of the composition root.
 
 import os
 import time
-from collections.abc import Awaitable, Callable, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Collection, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -167,9 +167,10 @@ def _switched_off(
 
 
 def command_judge(
-    home: Path, settings: Settings, workdir: Path
+    home: Path, settings: Settings, workdir: Path, folders: Collection[str] = ()
 ) -> Callable[[str], tuple[str, str, str]]:
-    """Verdict, effect and reason for a shell command there. Nothing is run."""
+    """Verdict, effect and reason for a shell command there. Nothing is run. `folders` are those
+    whose code the owner allowed."""
     root = str(Path(settings.terminal.workdir or workdir).expanduser().absolute())
     place = shell_paths.CommandPlace(
         root=root, cwd=root, home=str(Path.home()), guarded=(str(home.absolute()),)
@@ -180,9 +181,12 @@ def command_judge(
 
     def judged(command: str) -> tuple[str, str, str]:
         found = shell_check.check_command(command, place)
-        once = closed and found.boxed
-        why = f"{found.why}. You can allow code for this folder once" if once else found.why
-        return type(found.verdict).__name__.lower(), found.effect.value, why
+        verdict, why = type(found.verdict).__name__.lower(), found.why
+        if closed and found.boxed and root in folders:
+            verdict, why = "allow", "you allowed the code of this folder"
+        elif closed and found.boxed:
+            why = f"{why}. You can allow the code of this folder once"
+        return verdict, found.effect.value, why
 
     return judged
 

@@ -10,7 +10,9 @@ from msgspec import Struct
 from hermes.cli.command import CliCommand, JsonOptions
 from hermes.cli.context import CliContext
 from hermes.cli.errors import DONE, UsageError
+from hermes.cli.lookup.store import open_existing_store
 from hermes.core.errors import Rejected
+from hermes.core.grants import CODE
 from hermes.lazy import LazyModule
 from hermes.settings import Settings
 
@@ -67,6 +69,30 @@ def run(
     return DONE
 
 
+async def _checked(options: PolicyCheckOptions, context: CliContext) -> int:
+    folders = await _allowed_folders(context)
+    return run(
+        options,
+        context,
+        lambda home, settings, workdir: agent_setup.command_judge(home, settings, workdir, folders),
+    )
+
+
+async def _allowed_folders(context: CliContext) -> frozenset[str]:
+    """Return the folders whose code the owner allowed in the closed sandbox."""
+    async with open_existing_store(context) as store:
+        grants = (await store.trust.register()).grants if store is not None else ()
+    now = context.clock()
+    return frozenset(
+        each.template.workdir
+        for each in grants
+        if each.template is not None
+        and each.template.program == CODE
+        and each.profile == "write"
+        and each.expires_at > now
+    )
+
+
 def _lines(context: CliContext) -> Iterator[str]:
     """Yield the input's lines. Raise UsageError for an empty input, and Rejected for a wrong
     line."""
@@ -91,13 +117,14 @@ def _on_one_line(command: str) -> str:
 
 COMMAND = CliCommand(
     options=PolicyCheckOptions,
-    run=lambda options, context: run(options, context, agent_setup.command_judge),
+    run=_checked,
     arguments=_arguments,
     more="""examples:
   hermes policy check "ls -la" "rm -r build"
   hermes policy check --json "git push"
   hermes policy check < commands.jsonl          ({"command": …} on each line)
 
-allow: it runs, in the sandbox. ask: you are asked first. deny: it never runs. The
-effect says what happens after a crash: what only reads may simply run again.""",
+allow: it runs, in the sandbox. ask: you are asked first. deny: it never runs.
+What you allowed for a folder counts; other answers of yours do not. The effect
+says what happens after a crash: what only reads may simply run again.""",
 )
