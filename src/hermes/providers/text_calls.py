@@ -92,7 +92,7 @@ _NUMBERED: Final = re.compile(r"(?m)^\s{0,9}\d{1,9}\|")  # as read_file shows li
 _FENCE_HEAD: Final = re.compile(r"```(?:json|tool_calls?|tool_code|xml|python|tool|text)?[ \t]*\n")
 _FENCE_BEGUN: Final = re.compile(r"`{1,3}\Z|```[a-z_]{0,12}[ \t]*\Z")
 _OBJECT_BEGUN: Final = re.compile(r"\{|\[\s*(?:\{|\Z)")
-_KEY_BEGUN: Final = re.compile(r"(?<=\{)\s*[\"'](\w*)(.?)")
+_KEY_BEGUN: Final = re.compile(r"(?:\[\s*)?\{\s*[\"'](\w*)(.?)", re.DOTALL)
 _NAME_BEGUN: Final = re.compile(r"\[?\s*([A-Za-z_][\w.]*)?(.?)", re.DOTALL)
 
 
@@ -273,7 +273,7 @@ class TextCallReader:
             if not text:
                 return True
         if _OBJECT_BEGUN.match(text):
-            key = _KEY_BEGUN.search(text)
+            key = _KEY_BEGUN.match(text)
             if key is None:
                 return not text.strip("[{ \n\t")
             return key[1] in KEYS if key[2] else any(one.startswith(key[1]) for one in KEYS)

@@ -1,6 +1,7 @@
 """Calls that models write as text: every dialect is read, and prose about calls stays prose."""
 
 import json
+import re
 from collections.abc import Mapping, Sequence
 from typing import Any
 
@@ -198,6 +199,24 @@ def test_ordinary_text_is_never_changed_and_never_called(parts: list[str], size:
     text = "So: " + " ".join(parts) + " That is how it works."
     answer, shown = answered(text, size=size)
     assert (answer.text, shown, answer.calls) == (text, text, ())
+
+
+_BLOCKS = [writer([("terminal", {"command": "ls"})]) for writer in DIALECTS.values()]
+_WORDS = sorted({word for block in _BLOCKS for word in re.findall(r"<[^>]*>|\w+|\W", block)})
+
+
+@settings(max_examples=150, deadline=None)
+@given(st.data(), st.integers(1, 9))
+def test_an_answer_means_the_same_in_pieces_of_every_size(draw: st.DataObject, size: int) -> None:
+    block = draw.draw(st.sampled_from(_BLOCKS))
+    at = draw.draw(st.integers(0, len(block)))
+    words = draw.draw(st.lists(st.sampled_from([*_WORDS, "```", "\n\n", "> "]), max_size=3))
+    text = f"x{block[:at]}{''.join(words)}{block[at:]}"[draw.draw(st.integers(0, 1)) :]
+    whole, shown = answered(text)
+    pieces, streamed = answered(text, size=size)
+    assert (whole.text, whole.calls) == (pieces.text, pieces.calls)
+    if not whole.calls and "think" not in text:
+        assert whole.text == shown == streamed == text.removeprefix(">>>all\n")
 
 
 def test_prose_is_streamed_and_the_call_is_held_back() -> None:
