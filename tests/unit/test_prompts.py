@@ -4,7 +4,10 @@ from pathlib import Path
 
 import pytest
 
+from hermes.agent.prompt import compose
+from hermes.app.agent_setup import prompt_parts
 from hermes.app.prompts import Prompts, PromptSetting
+from hermes.core.budget import tokens_of
 from hermes.core.errors import Misconfigured
 from hermes.core.facts import SessionFacts
 from hermes.core.ids import SessionId, TurnId, session_key
@@ -99,3 +102,16 @@ def test_settings_that_make_no_sense_stop_the_start(
 ) -> None:
     with pytest.raises(Misconfigured, match=r"agent\."):
         prompts(tmp_path, **agent)
+
+
+async def test_all_that_a_new_home_tells_a_model_is_within_its_budget(tmp_path: Path) -> None:
+    overhead = await prompt_parts(tmp_path, Settings(), tmp_path, "local")
+    parts = {part.name: tokens_of(part.text) for part in overhead.parts}
+    tools = {
+        tool.name: tokens_of(tool.name + tool.description + tool.parameters)
+        for tool in overhead.tools
+    }
+    assert sum(parts.values()) + sum(tools.values()) <= 4_000, (parts, tools)
+    again = await prompt_parts(tmp_path, Settings(), tmp_path, "local")
+    assert compose(again.parts) == compose(overhead.parts)
+    assert again.tools == overhead.tools
