@@ -54,10 +54,10 @@ Result of patch: Changed notes.txt
     (
         ("terminal",),
         """\
-User: What is the largest file here?
-{"name": "terminal", "arguments": {"command": "ls -S | head -1"}}
-Result of terminal: big.iso
-{"name": "answer", "arguments": {"text": "big.iso"}}""",
+User: Run save.sh.
+{"name": "terminal", "arguments": {"command": "sh save.sh"}}
+Result of terminal: 3 files saved
+{"name": "answer", "arguments": {"text": "save.sh says: 3 files saved"}}""",
     ),
 )
 
