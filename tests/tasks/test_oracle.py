@@ -13,7 +13,7 @@ from tests.tasks.catalogue import TASKS
 from tests.tasks.oracle import STYLES, oracle, profile_of
 from tests.tasks.playing import play
 
-NOT_FOR_SMALL = (
+NOT_FOR_SMALL = ("skills/",)  # the small profile has no tools for them
     "skills/",
     "memory/forget",
 )  # the small profile has no tool, or no argument, for it

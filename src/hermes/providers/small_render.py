@@ -38,7 +38,7 @@ _TOLD: Final[Mapping[str, str]] = {
     "search_files": "pattern* target path",
     "todo": "todos*",
     "session_search": "query*",
-    "memory": "action* target* content*",
+    "memory": "action* target* content* old_text",
 }
 _EXAMPLES: Final = (
     (
