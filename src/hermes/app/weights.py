@@ -6,9 +6,10 @@ Part of the composition root.
 import os
 from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from hermes.app.models import weights_of
-from hermes.app.pips import pip_commands
+from hermes.lazy import LazyModule
 from hermes.providers.weights.catalogue import (
     DEFAULT,
     ROOMY,
@@ -17,13 +18,20 @@ from hermes.providers.weights.catalogue import (
     known_weights,
 )
 from hermes.providers.weights.catalogue import Weights as Weights
-from hermes.providers.weights.fetch import FetchWatch as FetchWatch
-from hermes.providers.weights.fetch import fetch_weights
 from hermes.providers.weights.here import has_engine as has_engine
 from hermes.providers.weights.here import models_here
-from hermes.providers.weights.packages import PackagePlace
-from hermes.providers.weights.places import FetchPlace, FilePlace, UrlPlace
+from hermes.providers.weights.watch import FetchWatch as FetchWatch
 from hermes.settings import Settings
+
+if TYPE_CHECKING:
+    from hermes.app import pips
+    from hermes.providers.weights import fetch as fetching
+    from hermes.providers.weights import packages, places
+else:  # most processes fetch nothing
+    pips = LazyModule("hermes.app.pips")
+    fetching = LazyModule("hermes.providers.weights.fetch")
+    packages = LazyModule("hermes.providers.weights.packages")
+    places = LazyModule("hermes.providers.weights.places")
 
 PUBLISHER = "https://huggingface.co/"
 MIRROR = "HF_ENDPOINT"  # what other programs read, too, where the publisher cannot be reached
@@ -60,24 +68,24 @@ async def fetch(settings: Settings, weights: Weights, source: str, watch: FetchW
     Rejected or StoreFailed."""
     folder = weights_of(settings)
 
-    def places(watching: FetchWatch) -> Sequence[FetchPlace]:
+    def asked(watching: FetchWatch) -> "Sequence[places.FetchPlace]":
         if source:
             return [_named(source, weights)]
         environ = settings.secrets
-        packages = PackagePlace(
+        index = packages.PackagePlace(
             weights,
             folder,
-            pips=pip_commands(environ),
+            pips=pips.pip_commands(environ),
             environ=_for_pip(environ),
             watch=watching.coming,
         )
         return [
-            *(FilePlace(file, weights) for file in _kept_by_others(weights, environ)),
-            *(UrlPlace(url, weights) for url in _mirrored(weights.urls, environ)),
-            *([packages] if weights.parts else []),
+            *(places.FilePlace(file, weights) for file in _kept_by_others(weights, environ)),
+            *(places.UrlPlace(url, weights) for url in _mirrored(weights.urls, environ)),
+            *([index] if weights.parts else []),
         ]
 
-    return await fetch_weights(weights, folder, places, watch)
+    return await fetching.fetch_weights(weights, folder, asked, watch)
 
 
 def free_memory_bytes() -> int:
@@ -95,10 +103,10 @@ def free_memory_bytes() -> int:
         return 0
 
 
-def _named(source: str, weights: Weights) -> FetchPlace:
+def _named(source: str, weights: Weights) -> "places.FetchPlace":
     if source.startswith(("http://", "https://")):
-        return UrlPlace(source, weights)
-    return FilePlace(Path(source).expanduser(), weights)
+        return places.UrlPlace(source, weights)
+    return places.FilePlace(Path(source).expanduser(), weights)
 
 
 def _kept_by_others(weights: Weights, environ: Mapping[str, str]) -> Iterable[Path]:

@@ -4,20 +4,30 @@ The program is real: a scratch home, real chats, a real gateway that is killed. 
 script, so the tour needs no key and no network, and touches nothing of the person's own.
 """
 
-import subprocess
 import sys
-import tempfile
 from collections.abc import Callable, Sequence
 from pathlib import Path
-
-import msgspec
+from typing import TYPE_CHECKING
 
 from hermes.cli.command import CliCommand
-from hermes.cli.context import CliContext
-from hermes.cli.demo import crash
 from hermes.cli.errors import DONE
 from hermes.cli.registry import FAMILIES
-from hermes.settings import prepare
+from hermes.lazy import LazyModule
+
+if TYPE_CHECKING:
+    import json
+    import subprocess
+    import tempfile
+
+    from hermes.cli.context import CliContext
+    from hermes.cli.demo import crash
+    from hermes.settings import home as home_folder
+else:
+    json = LazyModule("json")
+    subprocess = LazyModule("subprocess")
+    tempfile = LazyModule("tempfile")
+    crash = LazyModule("hermes.cli.demo.crash")
+    home_folder = LazyModule("hermes.settings.home")
 
 PROGRAM = (sys.executable, "-I", "-m", "hermes")
 SCHEDULE = "cron"
@@ -40,12 +50,12 @@ class TourOptions:
     """The tour takes no options."""
 
 
-def run(_options: TourOptions, context: CliContext) -> int:
+def run(_options: TourOptions, context: "CliContext") -> int:
     show(context)
     return DONE
 
 
-def show(context: CliContext) -> bool:
+def show(context: "CliContext") -> bool:
     """Show the tour. Return False if the person ended it early."""
     console = context.console
     console.head("A tour of Hermes: four scenes, about two minutes")
@@ -69,23 +79,23 @@ def show(context: CliContext) -> bool:
 class TourScenes:
     """The scenes, on a scratch home."""
 
-    def __init__(self, context: CliContext, folder: Path) -> None:
+    def __init__(self, context: "CliContext", folder: Path) -> None:
         self._context = context
         self._asks = context.console.stdin.isatty() and context.console.stderr.isatty()
         self._home = folder / "home"
         self._place = self._home / "workspace"
-        prepare(self._home)
+        home_folder.prepare(self._home)
         self._place.mkdir()
         for name, text in NOTES.items():
             (self._place / name).write_text(text, encoding="utf-8")
         script = folder / "script.json"
-        script.write_bytes(msgspec.json.encode(_script()))
+        script.write_text(json.dumps(_script()), encoding="utf-8")
         settings = {
             "model": {"provider": "scripted", "name": str(script)},
             "terminal": {"workdir": str(self._place)},
             "approvals": {"mode": "ask" if self._asks else "allow"},
         }
-        (self._home / "config.yaml").write_bytes(msgspec.json.encode(settings))
+        (self._home / "config.yaml").write_text(json.dumps(settings), encoding="utf-8")
 
     def listed(self) -> Sequence[tuple[str, Callable[[], None]]]:
         return (
@@ -144,7 +154,7 @@ class TourScenes:
         )
 
 
-def _goes_on(context: CliContext) -> bool:
+def _goes_on(context: "CliContext") -> bool:
     """Let the person read. Return False if they have seen enough."""
     console = context.console
     if not (console.stdin.isatty() and console.stderr.isatty()):

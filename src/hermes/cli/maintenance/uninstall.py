@@ -13,7 +13,6 @@ from typing import TYPE_CHECKING
 
 from msgspec import Struct
 
-from hermes.app.models import weights_of
 from hermes.app.platforms import backup_folders
 from hermes.cli.command import CliCommand
 from hermes.cli.context import CliContext
@@ -25,11 +24,16 @@ from hermes.cli.gateway.service.supervisor import supervisors
 from hermes.cli.gateway.stop import stop
 from hermes.core.errors import Misconfigured
 from hermes.installed import STAMP, checkout
+from hermes.lazy import LazyModule
 from hermes.settings import survey
 from hermes.settings.home import CONFIG, DATABASE, FOLDERS, SECRETS
 
 if TYPE_CHECKING:
     from argparse import ArgumentParser
+
+    from hermes.app import models
+else:
+    models = LazyModule("hermes.app.models")
 
 
 LINK = Path(".local") / "bin" / "hermes"
@@ -143,7 +147,7 @@ def _weights(context: CliContext) -> Path | None:
     """Return the folder of weights, which all homes of a person share, if there is one."""
     settings, _problems = survey(context.home, context.environ)
     try:
-        folder = weights_of(settings).path
+        folder = models.weights_of(settings).path
     except Misconfigured:
         return None
     return folder if folder.is_dir() else None

@@ -2,6 +2,7 @@
 
 import asyncio
 import importlib
+from typing import TYPE_CHECKING
 
 from hermes.app.weights import (
     Weights,
@@ -15,12 +16,17 @@ from hermes.app.weights import (
 )
 from hermes.cli.context import CliContext
 from hermes.cli.errors import UsageError
-from hermes.cli.model.progress import FetchProgress
 from hermes.cli.setup import extras
 from hermes.core.errors import Misconfigured
 from hermes.installed import LOCAL, checkout, how_to_add
+from hermes.lazy import LazyModule
 from hermes.settings import Settings, survey
 from hermes.text.similar import likely
+
+if TYPE_CHECKING:
+    from hermes.cli.model import progress as progress_line
+else:
+    progress_line = LazyModule("hermes.cli.model.progress")
 
 NAME = LOCAL
 OWN_FILE = ".gguf"
@@ -106,7 +112,7 @@ def fetch_with_progress(
 ) -> None:
     """Fetch weights, with progress on standard error. `source`: a file or a URL of the person's.
     Raise Rejected or StoreFailed."""
-    progress = FetchProgress(context.console, weights)
+    progress = progress_line.FetchProgress(context.console, weights)
     try:
         asyncio.run(fetch(settings, weights, source, progress))
     finally:

@@ -14,13 +14,10 @@ from urllib.parse import urlsplit
 from msgspec.structs import replace as changed
 
 from hermes.app.costs import pricing
-from hermes.app.found_models import by_suggestion
 from hermes.app.models import Offer, listed, offer, offers, tried
-from hermes.app.weights import Weights, offered_weights
 from hermes.cli.command import CliCommand
 from hermes.cli.context import CliContext
 from hermes.cli.errors import DONE, UsageError
-from hermes.cli.model import builtin
 from hermes.cli.model.saving import OWN_KEY, PickedModel, keep, overridden
 from hermes.cli.output.questions import Questions
 from hermes.core.errors import (
@@ -37,8 +34,14 @@ from hermes.text.similar import likely
 if TYPE_CHECKING:
     from argparse import ArgumentParser
 
+    from hermes.app import found_models
+    from hermes.app import weights as app_weights
     from hermes.cli.gateway import setup as gateway_setup
+    from hermes.cli.model import builtin
 else:
+    found_models = LazyModule("hermes.app.found_models")
+    app_weights = LazyModule("hermes.app.weights")
+    builtin = LazyModule("hermes.cli.model.builtin")
     gateway_setup = LazyModule("hermes.cli.gateway.setup")
 
 
@@ -192,10 +195,10 @@ class ModelChoice:
             builtin.prepare(self.context, weights)
         return weights.name
 
-    def _pick_weights(self, settings: Settings) -> Weights:
+    def _pick_weights(self, settings: Settings) -> "app_weights.Weights":
         if self.questions is None:
             return builtin.unasked(settings)
-        known = {each.name: each for each in offered_weights(settings)}
+        known = {each.name: each for each in app_weights.offered_weights(settings)}
         name = self.questions.pick(
             "Model",
             list(known),
@@ -265,7 +268,7 @@ class ModelChoice:
         if not names:
             return self.questions.text("The model's name", default=current, refuse=_no_name)
         if self.suggests:
-            names = by_suggestion(provider, names) or names
+            names = found_models.by_suggestion(provider, names) or names
         sure = self.suggests or len(names) == 1
         default = current if current in names else names[0] if sure else ""
         return self.questions.pick("Model", names, default=default, free=True)

@@ -3,12 +3,16 @@
 from typing import TYPE_CHECKING
 
 from hermes.cli.command import CliCommand
-from hermes.cli.context import CliContext
 from hermes.cli.errors import DONE
-from hermes.cli.model import builtin
+from hermes.lazy import LazyModule
 
 if TYPE_CHECKING:
     from argparse import ArgumentParser
+
+    from hermes.cli.context import CliContext
+    from hermes.cli.model import builtin
+else:
+    builtin = LazyModule("hermes.cli.model.builtin")
 
 
 class ModelFetchOptions:
@@ -29,7 +33,7 @@ def _arguments(parser: "ArgumentParser") -> None:
     )
 
 
-def run(options: ModelFetchOptions, context: CliContext) -> int:
+def run(options: ModelFetchOptions, context: "CliContext") -> int:
     settings = context.settings()
     found = builtin.named(settings, options.name) if options.name else builtin.default_of(settings)
     if not builtin.is_here(settings, found):

@@ -1,21 +1,28 @@
 """hermes model list: list the models that a provider offers."""
 
-import asyncio
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
-from msgspec.structs import replace
-
-from hermes.app.models import BUILTIN, listed, offer
-from hermes.app.weights import offered_weights, weights_here
 from hermes.cli.command import CliCommand, JsonOptions
-from hermes.cli.context import CliContext
 from hermes.cli.errors import DONE, UsageError
 from hermes.cli.options import json_option
-from hermes.settings import ModelSettings, Settings
+from hermes.lazy import LazyModule
 
 if TYPE_CHECKING:
+    import asyncio
     from argparse import ArgumentParser
+
+    from msgspec import structs
+
+    from hermes.app import models, weights
+    from hermes.cli.context import CliContext
+    from hermes.settings import ModelSettings, Settings, shape
+else:
+    asyncio = LazyModule("asyncio")
+    structs = LazyModule("msgspec.structs")
+    models = LazyModule("hermes.app.models")
+    weights = LazyModule("hermes.app.weights")
+    shape = LazyModule("hermes.settings.shape")
 
 
 class ModelListOptions(JsonOptions):
@@ -27,24 +34,26 @@ def _arguments(parser: "ArgumentParser") -> None:
     json_option(parser)
 
 
-def run(options: ModelListOptions, context: CliContext) -> int:
+def run(options: ModelListOptions, context: "CliContext") -> int:
     settings = context.settings()
     if options.provider is not None:
-        found, near = offer(options.provider)
+        found, near = models.offer(options.provider)
         if found is None:
             meant = f"Did you mean {' or '.join(near)}?" if near else "See: hermes model providers"
             raise UsageError(f"there is no provider “{options.provider}”. {meant}")
         if found.name != settings.model.provider:
-            weights = settings.model.weights
-            settings = replace(settings, model=ModelSettings(provider=found.name, weights=weights))
+            folder = settings.model.weights
+            settings = structs.replace(
+                settings, model=shape.ModelSettings(provider=found.name, weights=folder)
+            )
     mine = settings.model
-    if mine.provider == BUILTIN:
+    if mine.provider == models.BUILTIN:
         _list_builtin(options, context, settings)
         return DONE
-    rows = asyncio.run(listed(settings))
+    rows = asyncio.run(models.listed(settings))
     if options.json:
-        models = [{"id": row.id, "context_length": row.context_length} for row in rows]
-        context.console.document({"provider": mine.provider, "models": models})
+        rows_shown = [{"id": row.id, "context_length": row.context_length} for row in rows]
+        context.console.document({"provider": mine.provider, "models": rows_shown})
         return DONE
     table = [
         (row.id, f"{row.context_length:,}" if row.context_length else "", _mark(row.id, mine))
@@ -54,12 +63,12 @@ def run(options: ModelListOptions, context: CliContext) -> int:
     return DONE
 
 
-def _list_builtin(options: ModelListOptions, context: CliContext, settings: Settings) -> None:
+def _list_builtin(options: ModelListOptions, context: "CliContext", settings: "Settings") -> None:
     """List the built-in models: what each costs, and which are here."""
-    here = weights_here(settings)
-    rows = offered_weights(settings)
+    here = weights.weights_here(settings)
+    rows = weights.offered_weights(settings)
     if options.json:
-        models = [
+        rows_shown = [
             {
                 "id": row.name,
                 "context_length": row.context_tokens,
@@ -71,7 +80,7 @@ def _list_builtin(options: ModelListOptions, context: CliContext, settings: Sett
             }
             for row in rows
         ]
-        context.console.document({"provider": BUILTIN, "models": models})
+        context.console.document({"provider": models.BUILTIN, "models": rows_shown})
         return
     table = [
         (row.name, f"{row.bytes / 1e6:,.0f} MB", row.licence, row.words, _where(row.name, here))
@@ -84,7 +93,7 @@ def _where(name: str, here: Sequence[str]) -> str:
     return "is here" if name in here else ""
 
 
-def _mark(name: str, mine: ModelSettings) -> str:
+def _mark(name: str, mine: "ModelSettings") -> str:
     return "answers now" if name == mine.name else ""
 
 

@@ -8,31 +8,10 @@ from hermes.core.errors import Rejected
 from hermes.providers.weights.catalogue import Weights
 from hermes.providers.weights.folder import PartialFile, WeightsFolder
 from hermes.providers.weights.places import FetchPlace, PlaceFailed
+from hermes.providers.weights.watch import FetchWatch
 
 BROKEN_OFF_MAX: Final = 5  # so often one place may break off and go on; it must bring some bytes
 WRONG: Final = "what it sent is not {title} (its sha256 is another one)"
-
-
-class FetchWatch:
-    """What a person is told while weights are fetched; this one tells nothing."""
-
-    def begin(self, place: str, done: int) -> None:
-        """A place is asked for the rest."""
-
-    def progress(self, done: int) -> None:
-        """So many bytes are here."""
-
-    def coming(self, more: int) -> None:
-        """So many bytes of an archive have come; they count when it is complete."""
-
-    def failed(self, place: str, why: str) -> None:
-        """A place does not have them."""
-
-    def check(self) -> None:
-        """All bytes are here and are compared with the digest."""
-
-    def wait(self) -> None:
-        """Another process fetches the same file; this one waits for it."""
 
 
 async def fetch_weights(
