@@ -121,11 +121,12 @@ async def test_commands_of_the_window_are_listed_and_marked_as_such() -> None:
     assert "Only in the window" in (await chat.say("/help skin"))[0]
 
 
-async def test_start_is_a_welcome_of_five_lines() -> None:
+async def test_start_is_a_welcome_of_six_lines_with_three_suggestions() -> None:
     chat = await Town(roles={"ann": Role.MEMBER}).chat()
     [told] = await chat.say("/start")
-    assert len(told.splitlines()) == 5
+    assert len(told.splitlines()) == 6
     assert "/help" in told
+    assert told.splitlines()[-1].count("”") == 3
 
 
 async def test_a_model_that_does_not_answer_is_not_kept() -> None:
