@@ -68,6 +68,7 @@ def test_the_tour_shows_four_scenes_without_a_model_and_touches_nothing(tmp_path
         assert scene in done.out
     assert "ideas.txt is gone" in done.out
     assert "The turn was finished as if nothing had happened." in done.out
+    assert "every weekday at 08:00" in done.out
     assert not hermes.home.exists()
 
 
