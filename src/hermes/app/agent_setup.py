@@ -1,4 +1,4 @@
-"""What the agent of a home is equipped with: tools, its prompt, and commands that go with them.
+"""What the agent of a home has: tools, its prompt, and the commands that go with them.
 
 Part of the composition root.
 """
@@ -155,8 +155,8 @@ def _prompts(
 def _switched_off(
     begun: ToolsSection, now: Callable[[], ToolsSection] | None
 ) -> Callable[[str, Tool, ToolScope], str]:
-    """What is off by the settings of the start or of now. So switching off counts at once, and
-    switching on with the next start, which notes it in the audit log first."""
+    """Return what the settings turn off, at the start or now. So turning off takes effect at once,
+    and turning on with the next start, which records it in the audit log first."""
 
     def why(name: str, _tool: Tool, scope: ToolScope) -> str:
         sections = (begun, now()) if now is not None else (begun,)
@@ -169,8 +169,8 @@ def _switched_off(
 def command_judge(
     home: Path, settings: Settings, workdir: Path, folders: Collection[str] = ()
 ) -> Callable[[str], tuple[str, str, str]]:
-    """Verdict, effect and reason for a shell command there. Nothing is run. `folders` are those
-    whose code the owner allowed."""
+    """Return verdict, effect and reason for a shell command there. Nothing is run. `folders` are
+    those whose code the owner allowed."""
     root = str(Path(settings.terminal.workdir or workdir).expanduser().absolute())
     place = shell_paths.CommandPlace(
         root=root, cwd=root, home=str(Path.home()), guarded=(str(home.absolute()),)

@@ -1,4 +1,4 @@
-"""What can be done with a home: a chat, a gateway, something to send. The composition root's front.
+"""What can be done with a home: chat, run a gateway, send. The front of the composition root.
 
 Only what is used is imported.
 """
@@ -98,13 +98,13 @@ class App(Struct, frozen=True, kw_only=True):
 
 
 async def note_settings(store: Store, home: Path, settings: "Settings", *, by: str) -> None:
-    """What was set otherwise since the last time is in the audit log before it counts."""
+    """Record changed settings in the audit log before they take effect."""
     now = settings_record.in_force(home, settings, audit_key_of(home, settings))
     await settings_record.note_changes(store.audit, home, now, by=by, at=time.time())
 
 
 async def beside(home: Path) -> "local_client.Attached | None":
-    """The gateway that runs on this home, to talk to; None when none does."""
+    """Return a connection to the gateway that runs on this home; None when none does."""
     return await local_client.Attached.to(
         home / "gateway.sock", media=media_files.FileMediaStore(home / "media")
     )
@@ -119,7 +119,7 @@ async def opened(
     emit: Emit,
     workdir: Path,
 ) -> AsyncIterator[App]:
-    """An engine on this home, with a terminal as its channel."""
+    """Open an engine on this home, with a terminal as its channel."""
     platforms = Platforms(channels=[local_client.LocalChannel(show)], absent=roles_in(settings))
     async with _parts(home, settings, platforms, workdir) as parts:
         await note_settings(parts.store, home, settings, by="a chat that begins")
@@ -131,7 +131,7 @@ async def opened(
 async def inside(
     home: Path, settings: "Settings", *, workdir: Path
 ) -> AsyncIterator[Callable[[], Awaitable["local_client.Attached | None"]]]:
-    """An engine of our own on this home, spoken to as one that runs beside us."""
+    """Open an engine in this process and use it like one in another process."""
     local = local_server.LocalServer(home / "gateway.sock")  # nobody else comes: it never listens
     platforms = Platforms(channels=[local], absent=roles_in(settings))
     own = _parts(home, settings, platforms, workdir)
@@ -148,7 +148,7 @@ async def inside(
 
 @asynccontextmanager
 async def sending(home: Path, settings: "Settings") -> AsyncIterator[App]:
-    """An engine that can send to every platform that is configured, and listens to none."""
+    """Open an engine that can send to every configured platform and receives from none."""
     platforms = platforms_of(home, settings)
     async with _parts(home, settings, platforms, home, asks_model=False) as parts:
         yield App(gateway=build(parts), store=parts.store, media=parts.media, new_id=new_id)
@@ -156,7 +156,7 @@ async def sending(home: Path, settings: "Settings") -> AsyncIterator[App]:
 
 @asynccontextmanager
 async def served(home: Path, settings: "Settings") -> AsyncIterator[Serving]:
-    """The long-running gateway of this home, with every platform that is configured."""
+    """Open the long-running gateway of this home, with every configured platform."""
     workdir = home / "workspace"
     workdir.mkdir(mode=0o700, exist_ok=True)
     platforms = platforms_of(home, settings)
@@ -276,8 +276,8 @@ def _models(home: Path, settings: "Settings", required: bool) -> "app_models.Mod
 
 
 def _demand_sound(settings: "Settings") -> None:
-    """What is made at its first use cannot complain when the process starts: what may be wrong with
-    its settings is looked at here. Raises Misconfigured."""
+    """Check the settings of what is made at its first use, because it cannot complain at the start.
+    Raise Misconfigured."""
     agent, allowed = settings.agent, settings.network.allow
     if agent.personality or agent.personalities:
         named = personalities.personalities(agent.personalities)
@@ -297,7 +297,7 @@ def _equipped(
     live: LiveSettings,
     choose: Callable[[str], str],
 ) -> "agent_setup.AgentSetup":
-    """What only a turn needs; most of our code is behind this import."""
+    """Make what only a turn needs; most of our code is behind this import."""
     return agent_setup.set_up_agent(
         home, settings, platforms, workspace, lambda: live().tools, choose
     )
@@ -319,7 +319,7 @@ def _commands(
 
 
 def _services(home: Path, settings: "Settings") -> Sequence[Service]:
-    """What works beside the channels, in a process that stays. Raises Misconfigured."""
+    """Return the services of a long-running process. Raise Misconfigured."""
 
     def memories() -> "Memories":
         return agent_setup.memories_of(home, settings)
@@ -354,7 +354,7 @@ def _honcho(home: Path, settings: "Settings") -> Service:
 
 
 def _granted(home: Path, hosts: Sequence[str]) -> AbstractAsyncContextManager[None]:
-    """The way out for commands, where there is one."""
+    """Run the proxy through which commands reach allowed hosts, if there are any."""
     if not hosts:
         return nullcontext()
 

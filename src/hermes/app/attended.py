@@ -19,7 +19,7 @@ LEAVE_S = 3.0  # for a step that is under way when its person leaves
 
 
 class AttendedHost(GatewayHost, kw_only=True):
-    """Works for those sessions that a person looks at, and leaves all others to other nodes."""
+    """Works on the sessions that a person has open, and leaves all others to other nodes."""
 
     looked_at: set[SessionKey] = field(default_factory=set)
 
@@ -43,7 +43,7 @@ class AttendedHost(GatewayHost, kw_only=True):
 
 @asynccontextmanager
 async def attended(here: Serving) -> AsyncIterator[ChannelHost]:
-    """An engine for one person's chat. What is open at the end is marked, and goes on with the
+    """Run an engine for one person's chat. Open turns are marked at the end, and continue with the
     next one."""
     engine = here.engine
     host = AttendedHost(

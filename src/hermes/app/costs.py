@@ -1,4 +1,4 @@
-"""What model calls cost, and pictures of it: what is optional is loaded when it is first needed.
+"""Prices of model calls, and charts of them; optional packages load at their first use.
 
 Part of the composition root.
 """
@@ -28,7 +28,7 @@ else:
 
 
 def pricing(settings: Settings) -> Cost:
-    """By the provider's word, the settings, or the list of prices where that is installed."""
+    """Price calls by the provider's own figure, the settings, or the installed price list."""
     return lambda model, usage, calls: cost_of(
         model, usage, settings.prices, calls=calls, listed=_listed
     )
@@ -37,7 +37,7 @@ def pricing(settings: Settings) -> Cost:
 def cost_commands(
     settings: Settings, window: Callable[[str], int]
 ) -> Mapping[str, Sequence[Command]]:
-    """By the heading under which /help lists them. `window`: how much a model can read."""
+    """Return the commands by their heading in /help. `window` returns how much a model can read."""
 
     def readable(session: Session) -> int:
         return window(session.facts.model)
@@ -46,7 +46,7 @@ def cost_commands(
 
 
 def png_of(sheet: Sheet) -> bytes:
-    """Raises Misconfigured where nothing can paint."""
+    """Return a chart as PNG. Raise Misconfigured if Pillow is not installed."""
     try:
         paint = png_painter.png
     except ModuleNotFoundError as missing:
@@ -56,7 +56,7 @@ def png_of(sheet: Sheet) -> bytes:
 
 
 def painted(sheet: Sheet) -> tuple[bytes, str, str]:
-    """For a chat: a PNG where that can be painted, else an SVG."""
+    """Return a chart for a chat: PNG if possible, else SVG."""
     try:
         return png_of(sheet), "image/png", "insights.png"
     except Misconfigured:

@@ -1,6 +1,6 @@
-"""An engine from its parts: the one place that knows how the gateway, the agent and plugins meet.
+"""Build an engine from its parts: the one place that knows how gateway, agent and plugins meet.
 
-Part of the composition root. What the parts are made of is the business of app.py.
+Part of the composition root; `app/application.py` makes the parts.
 """
 
 import os
@@ -132,7 +132,8 @@ class Parts(Struct, frozen=True, kw_only=True):
 
 
 def new_id() -> str:
-    """Sortable by time, safe in a URL and as a file name: 10 characters of clock, 16 of chance."""
+    """Return an id that sorts by time and is safe in URLs and file names: 10 characters of time, 16
+    random ones."""
     number = int(time.time() * 1000) << 80 | int.from_bytes(os.urandom(10), "big")
     return "".join([PAIRS[number >> shift & 1023] for shift in range(120, -1, -10)])
 
@@ -148,7 +149,7 @@ def commands_of(parts: Parts) -> Sequence[Command]:
 
 
 def listed_commands(parts: Parts) -> Sequence[Command]:
-    """With one for each skill, as far as they are known when somebody asks."""
+    """Return all commands, with one for each skill that is known now."""
     fixed = commands_of(parts)
     if parts.skills is None:
         return fixed
@@ -159,7 +160,7 @@ def listed_commands(parts: Parts) -> Sequence[Command]:
 
 
 def _named_commands(parts: Parts) -> tuple[Mapping[str, Command], Mapping[str, Busy]]:
-    """Each by its name, and when it may run."""
+    """Return each command by its name, and when it may run."""
     fixed = {command.name: command for command in commands_of(parts)}
     if parts.skills is None:
         busy = {name: command.busy for name, command in fixed.items()}
@@ -171,7 +172,7 @@ def _named_commands(parts: Parts) -> tuple[Mapping[str, Command], Mapping[str, B
 
 
 def build(parts: Parts) -> Gateway:
-    """Put an engine together. Nothing happens yet."""
+    """Build an engine. Nothing runs yet."""
     commands = Lazy(lambda: _named_commands(parts))
     manifests = [channel.manifest for channel in parts.channels]
     node, hub = NodeId(new_id()), Hub()
@@ -295,7 +296,7 @@ def _rules(parts: Parts, commands: Mapping[str, Busy], permit: Permit) -> Rules:
 
 
 def _cost(parts: Parts, usage: Mapping[str, Usage]) -> float | None:
-    """US dollars, by the provider's count or the list; None when a price is not known."""
+    """Return US dollars, by the provider's figure or the list; None for an unknown price."""
     total = 0.0
     for model, used in usage.items():
         known = used.cost if used.cost is not None else parts.price(model, used, 1)
@@ -358,7 +359,7 @@ def serving(
     seat: str = "here",
     boot_text: str = "",
 ) -> Serving:
-    """An engine with the loops around it. Nothing happens yet."""
+    """Build an engine with its loops. Nothing runs yet."""
     engine = build(parts)
     manifests = {name: each.manifest for name, each in engine.delivery.channels.items()}
     return Serving(

@@ -39,8 +39,8 @@ WINDOW_ASSUMED = 128_000  # where nobody said; a model that can read less says s
 
 
 class Unmade:
-    """A provider that is made when it is first asked: what speaks its protocol is loaded then. One
-    of this machine is made at once, so that it is told at once when it is not there."""
+    """A provider that is made when it is first asked, because its protocol is loaded then. A local
+    one is made at once, so that a missing one is reported at the start."""
 
     def __init__(
         self, plans: Sequence[RequestPlan], patience: RetryLimits, windows: LearnedWindows
@@ -104,7 +104,7 @@ class Models:
         self.first: Provider = _of_settings(settings, self._windows) if chosen_one else NoModel()
 
     def name(self, said: str) -> str:
-        """What /model was told, as a name that `provider` takes. Raises Misconfigured."""
+        """Return what /model was told as a name that `provider` takes. Raise Misconfigured."""
         model = chosen(said, _model_settings(self._settings))
         name = f"{model.provider}:{model.name}"
         self.provider(name)
@@ -117,7 +117,7 @@ class Models:
         return self._others[name]
 
     async def try_model(self, name: str) -> None:
-        """Ask that model something, once. Raises Misconfigured or a ProviderFailed."""
+        """Ask that model one question, once. Raise Misconfigured or a ProviderFailed."""
         model = chosen(name, _model_settings(self._settings))
         try:
             async with asyncio.timeout(TRY_S):
@@ -126,7 +126,7 @@ class Models:
             raise ProviderSilent(f"there was no answer within {TRY_S:.0f} seconds") from late
 
     def small(self) -> Provider:
-        """For small things. Raises Misconfigured."""
+        """Return the model for small tasks. Raise Misconfigured."""
         name = self._settings.agent.small_model
         return self.provider(name) if name else self.first
 
@@ -151,8 +151,8 @@ def context_window(settings: Settings, name: str, windows: LearnedWindows = UNLE
 
 
 def window_of(settings: Settings, name: str, windows: LearnedWindows = UNLEARNED) -> int:
-    """How many tokens a conversation may have before it is summed up, as far as anybody has said:
-    the settings, or the server; "" is the first model."""
+    """Return how many tokens a conversation may have before it is summarised, by the settings or
+    the server; "" is the first model."""
     model = settings.model
     known = [one for one in (model, *model.fallbacks) if f"{one.provider}:{one.name}" == name]
     length = known[0].context_length if known else None if name else model.context_length
@@ -206,7 +206,7 @@ class Offer(Struct, frozen=True, kw_only=True):
 
 
 def offers() -> tuple[Offer, ...]:
-    """Everybody in the catalogue, in its order."""
+    """Return every provider of the catalogue, in its order."""
     return tuple(
         Offer(
             name=name,
@@ -222,14 +222,14 @@ def offers() -> tuple[Offer, ...]:
 
 
 def offer(said: str) -> tuple[Offer | None, Sequence[str]]:
-    """The provider that a person named, or names that may have been meant."""
+    """Return the provider that a person named, or names that are similar."""
     name = canonical(said)
     found = next((each for each in offers() if each.name == name), None)
     return found, () if found is not None else closest(said)
 
 
 def has_engine() -> bool:
-    """Is the library installed that runs a built-in model?"""
+    """Return True if the library that runs a built-in model is installed."""
     return here.has_engine()
 
 
@@ -239,12 +239,12 @@ def weights_of(settings: Settings) -> "WeightsFolder":
 
 
 async def listed(settings: Settings) -> "tuple[build.ModelListing, ...]":
-    """What the provider of the settings offers. Raises Misconfigured or a ProviderFailed."""
+    """List the models of the configured provider. Raise Misconfigured or a ProviderFailed."""
     return await build.list_models(_model_settings(settings), settings.secrets)
 
 
 async def tried(settings: Settings, question: str) -> Answer:
-    """One question, asked once, of the first model alone. Raises as `listed` does."""
+    """Ask the first model one question, once. Raise as `listed` does."""
     return await _asked_once(_model_settings(settings), settings.secrets, question)
 
 
@@ -259,13 +259,13 @@ async def _asked_once(model: ProviderSettings, env: Mapping[str, str], question:
 
 
 def looked(url: str, limit_s: float) -> "AbstractAsyncContextManager[Response]":
-    """What a server of the owner's says to a GET, asked as its model is but without a key: for
-    what a command wants to know of it. Raises HttpFailed."""
+    """Send a GET without a key to a server of the owner's, on the same route as its model. Raise
+    HttpFailed."""
     return look.looked(url, limit_s)
 
 
 def _provider(model: ProviderSettings, env: Mapping[str, str], windows: LearnedWindows) -> Provider:
-    """Raises Misconfigured."""
+    """Make a provider. Raise Misconfigured."""
     return Unmade(planned(model, env), model.patience, windows)
 
 
@@ -274,7 +274,7 @@ def _chain(plans: Sequence[RequestPlan], patience: RetryLimits) -> Provider:
 
 
 def _unwatched(_glimpse: Glimpse) -> None:
-    """Nobody looks on."""
+    """Ignore live progress."""
 
 
 def _model_settings(settings: Settings) -> ProviderSettings:

@@ -1,4 +1,4 @@
-"""Which platforms there are, and how each is made from its settings. Part of the composition root.
+"""The platforms that exist, and how each is made from its settings. Part of the composition root.
 
 Only what is configured is imported.
 """
@@ -31,7 +31,7 @@ CHANNELS: tuple[str, ...] = ("api", "telegram", "webhook")
 
 
 class Platforms(Struct, kw_only=True):
-    """The channels of a process, and who may come in by each."""
+    """The channels of a process, and who may use each."""
 
     channels: list[Channel] = field(default_factory=list)
     receivers: list[Receiver] = field(default_factory=list)
@@ -50,8 +50,8 @@ class Platforms(Struct, kw_only=True):
             take(jobs)
 
     def role(self, sender: Sender) -> Role:
-        """By what the owner wrote into a setting. On a platform that is the owner's alone, only the
-        owner speaks. Of one that is gone, what was let in once is still read, and may do least."""
+        """Return the role by the owner's settings. On a platform of the owner's alone, only the
+        owner speaks. On a platform that was removed, a known sender keeps the least rights."""
         platform = sender.address.platform
         role_of = self.roles.get(platform) or self.absent(platform)
         if role_of is not None:
@@ -62,7 +62,7 @@ class Platforms(Struct, kw_only=True):
 
 
 def platforms_of(home: Path, settings: Settings) -> Platforms:
-    """Every platform that is enabled. Only what is used is imported. Raises Misconfigured."""
+    """Make every enabled platform. Only what is used is imported. Raise Misconfigured."""
     from hermes.channels.local.server import LocalServer
 
     local = LocalServer(home / "gateway.sock")
@@ -79,7 +79,7 @@ def platforms_of(home: Path, settings: Settings) -> Platforms:
 
 
 def plugin_of(name: str) -> ChannelPlugin:
-    """The value of a platform that is in the list. Its `plugin.py` imports nothing heavy."""
+    """Return the plugin of a platform. Its `plugin.py` imports nothing heavy."""
     from importlib import import_module
 
     plugin: ChannelPlugin = import_module(f"hermes.channels.{name}.plugin").PLUGIN
@@ -87,13 +87,13 @@ def plugin_of(name: str) -> ChannelPlugin:
 
 
 def plugins() -> tuple[ChannelPlugin, ...]:
-    """Every platform that can be set up."""
+    """Return the plugin of every platform that can be set up."""
     return tuple(map(plugin_of, CHANNELS))
 
 
 def roles_in(settings: Settings) -> Callable[[str], RoleOf | None]:
-    """How a platform's settings tell who speaks, also where it is not connected: a terminal may go
-    on with what was begun there."""
+    """Return how a platform's settings decide roles, also where it is not connected: a terminal may
+    continue what was begun there."""
 
     def role_of(name: str) -> RoleOf | None:
         raw = settings.platforms.get(name)
@@ -113,7 +113,7 @@ def platform_names() -> tuple[str, ...]:
 
 
 def has_packages(name: str) -> bool:
-    """Are the packages that a platform needs installed? Nothing of them is imported."""
+    """Return True if the packages that a platform needs are installed. None of them is imported."""
     from importlib import invalidate_caches
     from importlib.util import find_spec
 
@@ -122,13 +122,13 @@ def has_packages(name: str) -> bool:
 
 
 def backup_folders() -> tuple[str, ...]:
-    """The folders of a home in which platforms keep what must outlive it."""
+    """Return the folders of a home in which platforms keep state."""
     return tuple(folder for plugin in plugins() for folder in plugin.folders)
 
 
 def section_problem(name: str, raw: Raw, secrets: Mapping[str, str]) -> Misconfigured | None:
     """Return the first problem that the platform's reader finds. A missing secret is none: it may
-    be set after this."""
+    be set later."""
     plugin = plugin_of(name)
     try:
         plugin.read(raw, {**_stand_ins(plugin), **secrets})
@@ -138,12 +138,12 @@ def section_problem(name: str, raw: Raw, secrets: Mapping[str, str]) -> Misconfi
 
 
 async def setup_check(name: str, raw: Raw, secrets: Mapping[str, str]) -> SetupCheck:
-    """What the platform says to this section, in one call. Raises Misconfigured."""
+    """Ask the platform about this section, in one call. Raise Misconfigured."""
     return await plugin_of(name).check(raw, secrets)
 
 
 def secret_named(name: str) -> tuple[ChannelPlugin, SetupQuestion] | None:
-    """Whose secret stands under this name in .env?"""
+    """Return the platform and question whose secret has this name in .env."""
     for plugin in plugins():
         for question in plugin.questions:
             if question.secret and question.key == name:
@@ -152,7 +152,7 @@ def secret_named(name: str) -> tuple[ChannelPlugin, SetupQuestion] | None:
 
 
 def secret_at(path: tuple[str, ...]) -> tuple[ChannelPlugin, SetupQuestion] | None:
-    """Whose secret is this key of its section?"""
+    """Return the platform and question whose secret is this key of a section."""
     if len(path) != 3 or path[0] != "platforms" or path[1] not in CHANNELS:
         return None
     plugin = plugin_of(path[1])
@@ -210,5 +210,5 @@ def hooks_of(home: Path, settings: Settings) -> Service:
 
 
 def known_platforms() -> tuple[str, ...]:
-    """Every platform that can be set up."""
+    """Return the names of all platforms that can be set up."""
     return CHANNELS

@@ -1,4 +1,4 @@
-"""What each conversation is told first, from the home, the settings and the folder that it is in.
+"""The system prompt of each conversation, from the home, the settings and its folder.
 
 Part of the composition root.
 """
@@ -54,7 +54,7 @@ class PromptSetting(Struct, frozen=True, kw_only=True):
 
 
 class Latest(Struct, frozen=True):
-    """A prompt as it was composed just now, of the files as they stood."""
+    """A composed prompt, with the state of the files it was made from."""
 
     at: float
     stand: Stand
@@ -62,7 +62,7 @@ class Latest(Struct, frozen=True):
 
 
 class Prompts:
-    """Everything is read when a conversation begins, so that the next one sees what has changed."""
+    """Files are read when a conversation begins, so the next one sees changes."""
 
     def __init__(
         self,
@@ -118,12 +118,12 @@ class Prompts:
         return setting, self._stand(setting)
 
     def _where(self, session: Session) -> str:
-        """Where its commands run: a folder that is gone is none, as it is for them."""
+        """Return the folder in which its commands run; a folder that is gone counts as none."""
         known = (session.facts.workdir, session.facts.came_from)
         return next((path for path in known if path and self._is_folder(path)), self._places.root)
 
     def _stand(self, setting: PromptSetting) -> Stand:
-        """Which version of the files that people edit is there."""
+        """Return which version of the files that people edit is there."""
         own = [_version(self._home / name) for name in EDITED]
         seen = [self._disk.status(f"{setting.workdir}/{name}", follow=True) for name in NAMES]
         return (*own, *((each.modified_ns, each.size) if each else (0, 0) for each in seen))
@@ -168,7 +168,8 @@ class Prompts:
 
 
 def folder_to_trust(home: Path, settings: Settings, workdir: Path) -> UnknownFiles | None:
-    """The instruction files there about which the owner was not asked yet. Raises Misconfigured."""
+    """Return the instruction files there about which the owner was not asked yet. Raise
+    Misconfigured."""
     disk = files_of(settings)
     folders = trusted_folders(disk, settings.agent.trusted_dirs, Path.home())
     trust = FolderTrust(folders=folders, answers=answers_in(home))
@@ -184,7 +185,7 @@ def _version(file: Path) -> tuple[int, int]:
 
 
 def _soul(file: Path) -> str:
-    """One that cannot be read is none: the agent speaks all the same."""
+    """Read SOUL.md. An unreadable one counts as missing: the agent works all the same."""
     try:
         with file.open(encoding="utf-8", errors="replace") as text:
             return text.read(SOUL_CHARS_MAX)

@@ -1,4 +1,4 @@
-"""The store of a home: opened as the settings say, or only looked at. Part of the composition root.
+"""Open the store of a home as the settings say, or only check it. Part of the composition root.
 
 Only what is used is imported.
 """
@@ -31,7 +31,7 @@ SCRATCH = "scratch"  # the folder of a home for what conversations keep in their
 
 @asynccontextmanager
 async def store_only(home: Path, settings: Settings) -> AsyncIterator[Store]:
-    """The store for listings; no engine, no model."""
+    """Open the store for listings, without engine and model."""
     store = await _open_store(home, settings)
     try:
         yield store

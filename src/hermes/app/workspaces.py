@@ -1,4 +1,4 @@
-"""Which workspace there is, by `terminal.backend`. Part of the composition root.
+"""Choose the workspace by `terminal.backend`. Part of the composition root.
 
 A backend is named here, in the type of the setting and nowhere else; only the one that is used is
 imported.
@@ -37,14 +37,14 @@ else:
 
 
 def workspace_of(settings: Settings, workdir: Path) -> Path:
-    """The folder in which commands run, and the only one that they change."""
+    """Return the folder in which commands run, and the only one that they can change."""
     return Path(settings.terminal.workdir or workdir).expanduser().absolute()
 
 
 def sandbox_of(
     home: Path, settings: Settings, workdir: Path, environ: Mapping[str, str]
 ) -> Sandbox:
-    """The box around every command. Nothing is tried before the first one needs it."""
+    """Make the sandbox around every command. Nothing is tried before the first one needs it."""
     chosen = settings.terminal
     return probed_sandbox.ProbedSandbox(
         chosen.sandbox,
@@ -63,7 +63,7 @@ def sandbox_of(
 def workspace_for(
     home: Path, settings: Settings, workdir: Path, *, environ: Mapping[str, str], sink: "Sink"
 ) -> "Workspace":
-    """Where the model works. Nothing is tried before the first call needs it."""
+    """Make the model's workspace. Nothing is tried before the first call needs it."""
     terminal = settings.terminal
     match terminal.backend:
         case "local":
@@ -83,7 +83,7 @@ def workspace_for(
 
 
 def idle_workspace(home: Path, settings: Settings, workdir: Path) -> "Workspace":
-    """To tell what a conversation would be told; no command is run in it."""
+    """Make a workspace only to describe it; no command is run in it."""
     match settings.terminal.backend:
         case "local":
             return _local(
@@ -94,7 +94,7 @@ def idle_workspace(home: Path, settings: Settings, workdir: Path) -> "Workspace"
 
 
 def files_of(settings: Settings) -> "Files":
-    """Only the files, for what is read before there is a workspace."""
+    """Return only the files, for what is read before there is a workspace."""
     match settings.terminal.backend:
         case "local":
             return local_files.LocalFiles()

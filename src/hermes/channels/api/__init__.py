@@ -1,1 +1,1 @@
-"""HTTP as OpenAI's clients speak it, as a channel: a request is a message, the answer its reply."""
+"""The HTTP API that OpenAI's clients speak, as a channel: a request is a message."""

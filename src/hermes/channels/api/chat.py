@@ -1,6 +1,6 @@
-"""POST /v1/chat/completions: a message in, the answer of its turn out, whole or as it is written.
+"""POST /v1/chat/completions: accept a message and return the answer of its turn, whole or streamed.
 
-The turn belongs to the engine: a client that goes away only stops waiting for it.
+The turn belongs to the engine: a client that disconnects only stops waiting for it.
 """
 
 from collections.abc import Mapping
@@ -29,7 +29,7 @@ WAITING_MAX: Final = 4_096  # requests at a time
 
 
 class Completions(Struct, frozen=True, eq=False):
-    """It watches the lane for as long as it answers."""
+    """Answer chat completions. Each request follows its session until it is answered."""
 
     front: Front
 
@@ -77,7 +77,8 @@ class Completions(Struct, frozen=True, eq=False):
             front.waiting -= 1
 
     def _demand_room(self, *, keyed: bool) -> None:
-        """While draining, only those who can ask again for the same turn are taken in."""
+        """Raise Unserved when too many requests wait. While draining, accept only requests with an
+        Idempotency-Key, which can be repeated."""
         if self.front.waiting >= WAITING_MAX:
             raise Unserved(429, "Too many requests wait already.", code="busy", headers=RETRY)
         if not keyed and self.front.host.state() == "draining":
@@ -94,7 +95,7 @@ class Completions(Struct, frozen=True, eq=False):
     async def _accepted(
         self, inbound: Inbound, open_: ExitStack, *, live: bool, keyed: bool
     ) -> tuple[Accepted, Feed]:
-        """Watch first, so that nothing is missed; a repeat may be about another lane."""
+        """Accept the message and follow its session. Subscribe first: no event may be missed."""
         host = self.front.host
         feed = open_.enter_context(host.watch(inbound.session, live=live))
         try:
@@ -107,7 +108,8 @@ class Completions(Struct, frozen=True, eq=False):
 
 
 def _fenced(*, keyed: bool) -> Unserved:
-    """The message may be stored, for another process to answer."""
+    """Return the error for a lost session. The message may be stored, and another process answers
+    it."""
     advice = "Repeat the request with the same Idempotency-Key."
     if not keyed:
         advice = "Look at the session before you repeat the request: it may be there already."

@@ -1,4 +1,4 @@
-"""GET /v1/events: everything that happens in this process, as it happens, for whoever watches."""
+"""GET /v1/events: stream everything that happens in this process to subscribers."""
 
 from typing import Final
 
@@ -70,7 +70,7 @@ def _parent_of(session: SessionKey) -> dict[str, str]:
 
 
 def told(signal: Signal) -> bytes:
-    """One signal as server-sent events; events that became durable together are told one by one."""
+    """Encode one signal as server-sent events, one for each event that became durable."""
     about = {"session": signal.session, "turn": signal.turn, **_parent_of(signal.session)}
     match signal.glimpse:
         case Recorded(events=events, position=position):

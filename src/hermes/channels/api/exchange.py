@@ -1,4 +1,4 @@
-"""One chat request that has been accepted: whom it is about, and when waiting for it is over."""
+"""One accepted chat request: the message it is about, and when waiting for it ends."""
 
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
@@ -43,8 +43,8 @@ class Exchange(Struct, frozen=True, eq=False, kw_only=True):
         return f"chatcmpl-{self.answer.turn or self.front.host.new_id()}"
 
     async def settle(self) -> None:
-        """Wait for the answer. Raises Unserved when the server closes or the store fails, and Gone
-        when nobody waits any more. What the last look into the journal settles is answered."""
+        """Wait for the answer. Raise Unserved when the server closes or the store fails, and Gone
+        when the client disconnected. If the last read of the journal has the answer, return it."""
         while not self.settled:
             with self._read():
                 heard = await self.follower.settle()
@@ -52,7 +52,7 @@ class Exchange(Struct, frozen=True, eq=False, kw_only=True):
                 self._look_up()
 
     async def news(self) -> News:
-        """What happens next, for at most a second. Raises as `settle` does."""
+        """Return what happens next, waiting at most a second. Raise as `settle` does."""
         with self._read():
             news = await self.follower.news()
         if not news.live and news.glimpse is None:
@@ -65,7 +65,8 @@ class Exchange(Struct, frozen=True, eq=False, kw_only=True):
 
     @contextmanager
     def _read(self) -> Iterator[None]:
-        """The message has been accepted, so a failure now is no reason to run it again."""
+        """Read the journal. The message is accepted already, so a failure must not make the client
+        repeat it."""
         try:
             yield
         except StoreFailed as failure:
@@ -86,7 +87,7 @@ class Exchange(Struct, frozen=True, eq=False, kw_only=True):
 
 
 class Gone(Unserved):
-    """The client has left. Nobody reads this."""
+    """The client disconnected, so this answer reaches no one."""
 
     def __init__(self) -> None:
         super().__init__(499, "The client has left.", code="client_left")

@@ -1,7 +1,7 @@
-"""What of a live turn goes to a client that cannot take anything back. Pure.
+"""What a streaming client gets of a live turn; what was sent cannot be taken back. Pure.
 
-Text streams as it comes. The committed answer is the truth: what of it has not been sent yet is
-sent when it is there, so the last text of a turn arrives completely and exactly once.
+Text is sent as it streams. The committed answer is authoritative: the part of it that was not sent
+yet is sent at the end, so the last text of a turn arrives completely and exactly once.
 """
 
 from typing import Final
@@ -10,10 +10,10 @@ BREAK: Final = "\n\n"
 
 
 class Flow:
-    """One client's stream. Each method returns the text that it gets now.
+    """The stream of one client. Each method returns the text to send now.
 
-    An attempt whose beginning was not seen (the client came late, a signal was dropped) is not
-    streamed: it comes whole, once it is committed.
+    An attempt whose beginning was missed (the client connected late, a signal was dropped) is not
+    streamed: it is sent whole, once it is committed.
     """
 
     def __init__(self) -> None:
@@ -25,12 +25,12 @@ class Flow:
         self._last: str | None = None  # the last text that was committed and sent
 
     def attempt(self, *, seen: bool) -> None:
-        """A model is asked from the start of an answer, perhaps again."""
+        """Note that a model is asked for an answer from its start, perhaps again."""
         self._attempt, self._same = [] if seen else None, 0
         self._level = not self._sent
 
     def lost(self) -> None:
-        """A part of the attempt was not seen."""
+        """Note that a part of the attempt was missed."""
         self._attempt = None
 
     def delta(self, text: str) -> str:
@@ -51,7 +51,7 @@ class Flow:
         return more
 
     def committed(self, text: str, *, seen: bool) -> str:
-        """A step's text is durable; the next step begins, seen from its beginning or not."""
+        """Note that the text of a step is durable and the next step begins."""
         sent = "".join(self._sent)
         trimmed = not text.startswith(sent) and text.strip() == sent.strip()
         more = "" if trimmed else self._remainder(text)
@@ -63,7 +63,7 @@ class Flow:
         return more
 
     def finished(self, text: str) -> str:
-        """The turn's words to the person, which its last step has usually brought already."""
+        """Return the rest of the turn's last words; its last step usually brought all of them."""
         return "" if text == self._last else self._remainder(text)
 
     def _remainder(self, text: str) -> str:

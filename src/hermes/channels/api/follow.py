@@ -1,7 +1,7 @@
-"""Read on behind one message until it is answered, in whichever process its turn runs.
+"""Follow one message until it is answered, in whichever process its turn runs.
 
-The feed tells what this process does; the journal is looked at whenever the feed is silent for a
-moment, because another process may have the turn.
+The feed has the events of this process. When it is silent for a while, the journal is read, because
+another process may run the turn.
 """
 
 import asyncio
@@ -23,14 +23,14 @@ SETTLED: Final = FINAL | {"asking"}
 
 
 class Waits:
-    """Everybody who waits for news; all of them look up when the server closes."""
+    """The clients that wait for news. All of them are woken when the server closes."""
 
     def __init__(self) -> None:
         self.closing = False
         self._waiting: set[asyncio.Timeout] = set()
 
     async def next(self, feed: Feed, seconds: float) -> Signal | None:
-        """The next signal; None after a silence, and at once when the server closes."""
+        """Return the next signal; None after a silence, or at once when the server closes."""
         found: list[Signal] = []
 
         def take(signal: Signal) -> bool:
@@ -40,7 +40,7 @@ class Waits:
         return found[0] if await self.hear(feed, seconds, take) else None
 
     async def hear(self, feed: Feed, seconds: float, take: Callable[[Signal], bool]) -> bool:
-        """Give signals away until it is enough; false when the time was over before."""
+        """Pass signals on until one is enough. Return False if the time ran out first."""
         if self.closing:
             return False
         wait = asyncio.timeout(seconds)
@@ -66,7 +66,7 @@ class Waits:
 class News(Struct, frozen=True):
     """What happened to the message: durable events, or live text of its turn.
 
-    `live` events came by the feed: whatever streams behind them will be seen from its beginning.
+    `live` events came through the feed, so text that streams after them is seen from its beginning.
     """
 
     events: tuple[e.Event, ...] = ()
@@ -76,7 +76,7 @@ class News(Struct, frozen=True):
 
 
 class TurnFollower:
-    """Where one message stands."""
+    """Follows one message, and knows how far it has been answered."""
 
     def __init__(
         self, journal: Journal, feed: Feed, waits: Waits, accepted: Accepted, message: str
@@ -88,25 +88,26 @@ class TurnFollower:
 
     @property
     def settled(self) -> bool:
-        """Nothing more happens until somebody says something."""
+        """Return True if nothing more happens until a person writes."""
         return self.answer.state in SETTLED
 
     async def read(self) -> tuple[e.Event, ...]:
-        """Catch up with the journal."""
+        """Read the events that the journal has since the last read."""
         events = tuple(await self._journal.since(self._key, self._seen))
         self._fold(events)
         return events
 
     async def settle(self) -> bool:
-        """Read on until it is settled, for a second at most. Cheaper than `news` by far: live text
-        is passed over. False when nobody here has worked on it meanwhile."""
+        """Follow until the message is answered, for at most a second. It is much cheaper than
+        `news`, because it skips live text. Return False if this process did no work on the message
+        meanwhile."""
         heard = await self._waits.hear(self._feed, LOOK_S, self._enough)
         if not self.settled:
             await self.read()
         return heard
 
     async def news(self) -> News:
-        """Waits at most a second; silence gives news without anything in them."""
+        """Return what happened, waiting at most a second; empty news after a silence."""
         signal = await self._waits.next(self._feed, LOOK_S)
         if signal is None:
             return News(await self.read())
@@ -121,7 +122,7 @@ class TurnFollower:
                 return News(live=True)
 
     def _enough(self, signal: Signal) -> bool:
-        """Take the signal in; true when the journal must be looked at, or need not any more."""
+        """Apply the signal. Return True if the journal must be read now, or not any more."""
         if not isinstance(signal.glimpse, Recorded):
             return False
         events, position = signal.glimpse.events, signal.glimpse.position
@@ -152,8 +153,8 @@ class TurnFollower:
         self._seen += len(events)
 
     def _gone_on(self, before: e.Event | None, after: MessageAnswer) -> MessageAnswer:
-        """A command that only lets a turn go on (/approve, /deny, /retry), or puts a message into
-        the queue (/queue), is answered by what comes of that."""
+        """Return True for a command that only continues a turn (/approve, /deny, /retry) or queues
+        a message (/queue): its answer is what that turn says."""
         match before:
             case e.QuestionAnswered(turn=turn) | e.TurnResumed(turn=turn):
                 return MessageAnswer(state="running", turn=turn)

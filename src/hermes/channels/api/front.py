@@ -1,4 +1,4 @@
-"""What every route is given, and how it reads a request and answers it."""
+"""What every route gets, and how it reads a request and writes its response."""
 
 from collections import Counter
 from collections.abc import Callable, Mapping
@@ -36,8 +36,9 @@ class Front(Struct, eq=False, kw_only=True):
 
 
 async def body_of(request: HttpRequest, *, within_s: float = BODY_S_MAX) -> bytes | None:
-    """The whole body; None when the client went away. Raises Unserved when it is too slow, or too
-    large: after the rest has been read, or a client that still writes would never see why."""
+    """Return the whole body; None when the client disconnected. Raise Unserved when it is too slow
+    or too large; the rest is read first, because a client that is still writing would not see why.
+    """
     try:
         return await request.body(BODY_BYTES_MAX, within_s, discarded=DISCARDED_BYTES_MAX)
     except Left:
@@ -51,7 +52,7 @@ async def body_of(request: HttpRequest, *, within_s: float = BODY_S_MAX) -> byte
 
 
 def named(request: HttpRequest) -> str:
-    """The id of the path, if any store could know it."""
+    """Return the id in the path. Raise Unserved for one that no store can know."""
     name = request.ids["id"]
     if name != sound(name):
         raise unknown("There is nothing of that name.")
@@ -61,7 +62,7 @@ def named(request: HttpRequest) -> str:
 def parameter(
     given: Mapping[str, str], name: str, *, default: int, most: int, least: int = 1
 ) -> int:
-    """A count from the query string."""
+    """Return a count from the query string."""
     text = given.get(name)
     if text is None:
         return default

@@ -1,7 +1,7 @@
-"""The outermost layer: only who has the key gets in, and every answer is counted and dated.
+"""The outermost layer: require the key, count every response and add its date.
 
-The key is looked at again and again. When it is another one, whoever came in with the old one has
-to leave, in the middle of a stream if need be.
+The key is checked continuously. When it changes, requests that came in with the old one end, also
+in the middle of a stream.
 """
 
 import asyncio
@@ -35,11 +35,11 @@ log = logging.getLogger("hermes.channels.api")
 
 
 class Stale(Exception):
-    """The key is another one by now."""
+    """The key changed while the request was answered."""
 
 
 class Gate:
-    """A site, for who has the key."""
+    """A site that requires the key."""
 
     def __init__(
         self, inside: Handle, *, front: Front, key: Callable[[], str], reach: NetworkReach
@@ -97,7 +97,7 @@ class Gate:
 
 
 class ApiKeyLock:
-    """The key as it is now, and those who came in with it."""
+    """The current key, and the requests that came in with it."""
 
     def __init__(self, key: Callable[[], str]) -> None:
         self._key = key
@@ -105,12 +105,12 @@ class ApiKeyLock:
         self._timer: asyncio.TimerHandle | None = None
 
     def opens_with(self, given: bytes) -> bool:
-        """As quick for a key that is nearly right as for any other."""
+        """Compare the key in constant time."""
         key = self._key().encode()
         return hmac.compare_digest(_digest(given), _digest(key)) and bool(key)
 
     async def inside(self, work: Awaitable[T]) -> T:
-        """Until it is done. Raises Stale when it was cut off."""
+        """Run the request to its end. Raise Stale when the key changed meanwhile."""
         stay = asyncio.timeout(None)
         try:
             async with stay:
@@ -138,7 +138,7 @@ class ApiKeyLock:
 
 
 class _Dated:
-    """The date as HTTP writes it, made once a second at most."""
+    """The Date header, formatted at most once a second."""
 
     def __init__(self, clock: Callable[[], float]) -> None:
         self._clock = clock
@@ -152,7 +152,7 @@ class _Dated:
 
 
 def _given(head: RequestHead) -> bytes:
-    """The key in the one Authorization header; nothing else proves anything."""
+    """Return the key of the single Authorization header. Nothing else is accepted as proof."""
     values = [value for name, value in head.headers if name == b"authorization"]
     if len(values) != 1 or values[0][: len(_SCHEME)].lower() != _SCHEME:
         return b""

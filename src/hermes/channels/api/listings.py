@@ -41,7 +41,7 @@ def session_document(row: SessionRow) -> Document:
 
 
 def message_document(line: Line) -> Document:
-    """The stored row with its time as text; what is empty is left out, except the text."""
+    """Return the stored row with its time as text. Empty fields are left out, except the text."""
     plain: dict[str, object] = msgspec.to_builtins(line)
     return {**plain, "text": line.text, "at": iso(line.at)}
 
@@ -61,7 +61,7 @@ def turn_document(turn: TurnRow, steps: Sequence[StepRow]) -> Document:
 
 
 def question_document(row: QuestionRow) -> Document:
-    """A call that waits for a person: what would run, and why somebody must say yes first."""
+    """Return a call that waits for a person: what would run, and why it needs a yes."""
     return {
         "id": row.id,
         "session": row.key,

@@ -1,4 +1,4 @@
-"""GET routes: what there is to see. They change nothing."""
+"""GET routes. They only read."""
 
 import math
 from collections.abc import Sequence
@@ -90,7 +90,7 @@ class Lookups(Struct, frozen=True, eq=False):
         return [ModelCard(id=name, created=created) for name in names]
 
     async def _session(self, request: HttpRequest) -> SessionRow:
-        """By the name that the client chose, by key, or by a conversation's id."""
+        """Find a session by the client's name for it, its key, or a conversation's id."""
         name = named(request)
         for each in (lane_of(name), name):
             if (row := await self.front.host.store.library.find(each)) is not None:
@@ -107,7 +107,7 @@ async def turn_of(front: Front, request: HttpRequest) -> TurnRow:
 
 
 async def turn_events(store: Store, turn: TurnRow) -> Sequence[Event]:
-    """From the turn's first event to its last; those of others may stand between."""
+    """Return the events from the turn's first to its last; events of others may be between them."""
     events: list[Event] = []
     while len(events) < EVENTS_MAX:
         after = turn.first - 1 + len(events)
@@ -122,7 +122,7 @@ async def turn_events(store: Store, turn: TurnRow) -> Sequence[Event]:
 
 
 async def _conversation(store: Store, row: SessionRow, name: str) -> SessionId:
-    """The one that was asked for by its id, else the lane's current one."""
+    """Return the conversation with the given id, else the session's current one."""
     if row.id == name or row.key in (name, lane_of(name)):
         return row.id
     rows = await store.library.conversations(row.key, limit=CONVERSATIONS_MAX)

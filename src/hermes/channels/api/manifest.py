@@ -1,4 +1,4 @@
-"""What the engine must know of this channel: people come for their replies."""
+"""The facts of this channel: clients fetch their replies."""
 
 from typing import Final
 
@@ -17,7 +17,7 @@ MANIFEST: Final = Manifest(
 
 
 def lane_of(name: str) -> SessionKey:
-    """The lane behind a name of `X-Hermes-Session-Id`."""
+    """Return the session key for a name of `X-Hermes-Session-Id`."""
     return SessionKey(str(lane_name(name)))
 
 
@@ -26,6 +26,6 @@ def lane_name(name: str) -> ids.SessionName:
 
 
 def name_of(key: SessionKey) -> str:
-    """The name that made this lane; one of another channel is named by its key."""
+    """Return the client's name for a session; the key itself for a session of another channel."""
     name = ids.name_of(key)
     return name.chat if name is not None and name == lane_name(name.chat) else key

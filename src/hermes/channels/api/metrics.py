@@ -1,4 +1,4 @@
-"""The gateway's numbers in the text format that Prometheus reads. Pure."""
+"""The gateway's metrics in Prometheus' text format. Pure."""
 
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Final, Literal

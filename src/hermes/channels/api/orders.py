@@ -1,7 +1,6 @@
-"""POST routes that give an order to a session: stop a turn, answer a question.
+"""POST routes that act on a session: stop a turn, answer a question.
 
-An order is a message like any other: it is stored, then obeyed, by whichever process has the
-session.
+Such a request is stored as a message, and whichever process owns the session carries it out.
 """
 
 import hashlib
@@ -55,14 +54,14 @@ class ApiActions(Struct, frozen=True, eq=False):
         return document({"turn": turn.id, "state": (after or turn).state}, 202)
 
     async def questions(self, request: HttpRequest) -> HttpResponse:
-        """What waits; with ?all=1 what people were asked before, too."""
+        """List the questions that wait; with ?all=1 also those of before."""
         every = request.head.parameters().get("all", "") not in ("", "0", "false")
         library = self.front.host.store.library
         rows = await library.questions(limit=QUESTIONS_MAX, pending=not every)
         return document([question_document(row) for row in rows])
 
     async def answer(self, request: HttpRequest) -> HttpResponse:
-        """Once, for this call, and for no other that may wait by then (C63)."""
+        """Answer one question, once, for exactly this call (C63)."""
         id_, library = named(request), self.front.host.store.library
         decision = _decision(await body_of(request) or b"")
         row = await library.question(id_)
@@ -90,7 +89,7 @@ class ApiActions(Struct, frozen=True, eq=False):
         )
 
     async def _obeyed(self, key: SessionKey, text: str, id_: str) -> MessageAnswer:
-        """Give the order, and wait a little for what is said about it."""
+        """Store the command and wait a short time for its reply."""
         host = self.front.host
         order = Inbound(
             id=MessageId(id_),

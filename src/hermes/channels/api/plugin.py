@@ -1,4 +1,4 @@
-"""The HTTP API as one value: see `ChannelPlugin`."""
+"""The HTTP API as a `ChannelPlugin`."""
 
 import os
 from collections.abc import Mapping
@@ -93,7 +93,7 @@ class ApiPlugin:
         )
 
     def role(self, _raw: Raw, _secrets: Mapping[str, str]) -> RoleOf | None:
-        """Whoever has the key is the owner."""
+        """Return None: the key makes every client the owner."""
         return None
 
     async def check(self, raw: Raw, secrets: Mapping[str, str]) -> SetupCheck:

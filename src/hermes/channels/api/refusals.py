@@ -1,4 +1,4 @@
-"""A request that is not served, and why, in the shape that OpenAI's clients understand."""
+"""Errors of the API, in the format that OpenAI's clients understand."""
 
 from collections.abc import Mapping
 from typing import Final
@@ -27,7 +27,7 @@ class _Body(Struct, frozen=True):
 
 
 class Unserved(Rejected):
-    """An answer with an error status."""
+    """A response with an error status."""
 
     def __init__(
         self,
@@ -49,7 +49,7 @@ def fault_body(fault: Fault) -> bytes:
 
 
 def wrong(message: str, code: str | None = None) -> Unserved:
-    """The request itself is at fault (400)."""
+    """Return the error for an invalid request (400)."""
     return Unserved(400, message, code=code)
 
 
@@ -58,5 +58,5 @@ def unknown(what: str) -> Unserved:
 
 
 def busy(message: str, code: str) -> Unserved:
-    """Nothing was accepted; the same request is welcome a little later."""
+    """Return the error for a request that was not accepted and may be repeated later."""
     return Unserved(503, message, code=code, type_="server_error", headers=RETRY)

@@ -1,4 +1,4 @@
-"""What became of a message, as OpenAI's clients expect it. Pure."""
+"""The outcome of a message as OpenAI's clients expect it. Pure."""
 
 from collections.abc import Mapping
 from typing import Final
@@ -28,7 +28,7 @@ _json = msgspec.json.Encoder()
 
 
 def headers(session: str, answer: MessageAnswer) -> Mapping[str, str]:
-    """Where the conversation goes on, and which turn this is."""
+    """Return the headers that name the session and the turn."""
     named = {"x-hermes-session-id": session}
     if answer.turn is not None:
         named["x-hermes-turn-id"] = answer.turn
@@ -50,9 +50,9 @@ def completion(answer: MessageAnswer, *, id_: str, created: int, model: str) -> 
 
 
 def problem(answer: MessageAnswer) -> Unserved | None:
-    """The error that a message ended with; None when it has its answer.
+    """Return the error that a message ended with; None when it has its answer.
 
-    The turn has run: a client that asks again by itself would run another one.
+    The turn has run: the error must not make a client repeat the request by itself.
     """
     match answer.state:
         case "failed":
@@ -114,6 +114,6 @@ class Chunks:
 
 
 def sent_event(body: bytes, name: str = "") -> bytes:
-    """One server-sent event. JSON has no line breaks of its own, so it is one line."""
+    """Return one server-sent event. JSON has no line breaks, so it is one line."""
     head = f"event: {name}\n".encode() if name else b""
     return head + b"data: " + body + b"\n\n"

@@ -1,4 +1,4 @@
-"""Which path leads where, and what a client is told when something goes wrong on the way."""
+"""The routes of the API, and what a client is told when a request fails."""
 
 from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING
@@ -46,7 +46,7 @@ def application(front: Front, *, key: Callable[[], str], reach: NetworkReach) ->
 
 
 def table(front: Front) -> list[HttpRoute]:
-    """In the order of how often they are asked for; of two that fit, the first counts."""
+    """Return the routes, the most used first. Of two that match, the first wins."""
     see, order = Lookups(front), ApiActions(front)
     return [
         HttpRoute("/v1/chat/completions", Completions(front).answer, methods=["POST"]),

@@ -1,4 +1,4 @@
-"""The channel itself: bind, serve until cancelled, and let nobody wait in vain at the end."""
+"""The channel: bind, serve until cancelled, and answer every open request at the end."""
 
 import asyncio
 import errno
@@ -31,14 +31,14 @@ log = logging.getLogger("hermes.channels.api")
 
 
 class ApiChannel:
-    """Both sides at once: it hears requests, and has nothing to send, because people come for
+    """Both sides of the channel. It receives requests and sends nothing, because clients fetch
     their replies."""
 
     def __init__(
         self, settings: ApiSettings, *, model: str, key: Callable[[], str] | None = None
     ) -> None:
-        """`key` tells the one that counts now, and is asked all the time; without it the one of
-        the settings counts for ever."""
+        """`key` returns the current key and is called for every request; without it the key of the
+        settings counts."""
         self._settings = settings
         self._model = model
         self._key = key or (lambda: settings.key)
@@ -53,11 +53,11 @@ class ApiChannel:
         return (text,)
 
     async def send(self, reply: Reply, chunk: str, *, key: str) -> str:  # noqa: ARG002
-        """The journal has the reply already; whoever asks for it gets it from there."""
+        """Do nothing: the journal has the reply, and clients read it from there."""
         return key
 
     async def listen(self, channel_host: ChannelHost) -> None:
-        """Raises Misconfigured when the port, the host or the certificate cannot be had."""
+        """Serve. Raise Misconfigured when the port, the host or the certificate cannot be used."""
         reach = self._settings.reach
         tls = certified(SECTION, reach.tls)
         sockets = await bound_sockets(self._settings)
@@ -90,7 +90,8 @@ class ApiChannel:
 
 
 async def bound_sockets(settings: ApiSettings) -> list[socket.socket]:
-    """Bound to every address of the host. Raises Misconfigured, naming the key and the fix."""
+    """Return sockets bound to every address of the host. Raise Misconfigured, naming the setting
+    and the fix."""
     host, port = settings.host, settings.port
     try:
         found = await asyncio.get_running_loop().getaddrinfo(

@@ -1,4 +1,4 @@
-"""`platforms.api` of the configuration. Without a key the platform does not start."""
+"""`platforms.api` of the settings. Without a key the platform does not start."""
 
 from collections.abc import Mapping
 from typing import Final
@@ -18,7 +18,7 @@ KEYS: Final = ("enabled", "key", "host", "port", *REACH_KEYS)
 
 
 class ApiSettings(Struct, frozen=True, kw_only=True):
-    """`port` 0 takes a free one."""
+    """The section as a value. `port` 0 takes a free port."""
 
     key: str
     host: str = "127.0.0.1"
@@ -30,7 +30,7 @@ class ApiSettings(Struct, frozen=True, kw_only=True):
 
 
 def api_settings(raw: Mapping[str, object], *, secrets: Mapping[str, str]) -> ApiSettings:
-    """Raises Misconfigured, naming the key and the fix."""
+    """Read the section. Raise Misconfigured, naming the setting and the fix."""
     for name in raw:
         if name not in KEYS:
             near = likely(str(name), KEYS)
@@ -48,7 +48,7 @@ def api_settings(raw: Mapping[str, object], *, secrets: Mapping[str, str]) -> Ap
 
 
 def key_now(raw: Mapping[str, object], *, secrets: Mapping[str, str]) -> str:
-    """The key that counts at this moment; empty when there is none that could be used."""
+    """Return the current key; empty when none can be used."""
     try:
         return _key(raw, secrets)
     except Misconfigured:

@@ -1,4 +1,4 @@
-"""What OpenAI's clients send and expect, as far as it means something here. The rest is ignored."""
+"""The parts of OpenAI's requests and responses that are used here. Other fields are ignored."""
 
 from typing import Literal
 
@@ -52,8 +52,8 @@ class Format(Struct, frozen=True):
 
 
 class Asked(Struct, frozen=True):
-    """A chat completion as it is asked for. The fields behind `stream_options` are there to be
-    refused: without them the answer would mean something else than the client believes."""
+    """A chat completion request. The fields after `stream_options` are read only to be refused:
+    without them the answer would not be what the client expects."""
 
     messages: tuple[ChatMessage, ...]
     stream: bool | None = None

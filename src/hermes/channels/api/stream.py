@@ -1,4 +1,4 @@
-"""An answer as it is written: server-sent chunks, the last text complete and exactly once."""
+"""A streamed answer: server-sent chunks, the last text complete and exactly once."""
 
 import asyncio
 from typing import Final

@@ -42,7 +42,7 @@ class Picture(Struct, frozen=True):
 
 
 class Ticket(Struct, frozen=True, kw_only=True):
-    """What the headers say: in which lane, and which message it is."""
+    """What the headers say: which session, and which message."""
 
     name: str
     carried: bool  # the request carries the whole conversation; the lane is its own
@@ -51,7 +51,8 @@ class Ticket(Struct, frozen=True, kw_only=True):
 
 
 def asked(body: bytes) -> Asked:
-    """Raises Unserved for what is no chat, and for what we would silently do otherwise."""
+    """Read a request. Raise Unserved for anything else, and for options that would silently be
+    ignored."""
     try:
         request = _asked.decode(body)
     except msgspec.ValidationError as error:
@@ -79,7 +80,7 @@ def ticket(session: str | None, idempotency_key: str | None, new_id: Callable[[]
 
 
 def pictures(request: Asked, ticket: Ticket) -> Mapping[str, Picture]:
-    """The pictures that will be needed, by their URL."""
+    """Return the pictures that the request needs, by URL."""
     taken = request.messages if ticket.carried else (_last_said(request),)
     urls = {part.image_url.url for message in taken for part in _images(message)}
     if len(urls) > PICTURES_MAX:
@@ -112,7 +113,7 @@ def inbound(request: Asked, ticket: Ticket, media: Mapping[str, Media], *, at: f
 
 
 def _unsupported(request: Asked) -> str:
-    """What is asked for and cannot be had; silence about it would be a lie."""
+    """Return the option that is asked for and not supported, so that it is refused openly."""
     if request.n is not None and request.n != 1:
         return "n: there is one answer to a message; leave it out."
     if request.tools or request.functions:
@@ -138,9 +139,9 @@ def _last_said(request: Asked) -> ChatMessage:
 def _lines(
     messages: tuple[ChatMessage, ...], media: Mapping[str, Media], at: float
 ) -> Iterator[Line]:
-    """The conversation as the client tells it. It is no record of ours: no call in it was made
-    here, so none stands in the transcript as one. What a tool is said to have answered is told by
-    the client, and labelled."""
+    """Return the conversation as the client sent it. It is not a record of ours: no call in it was
+    made here, so none becomes a call of the transcript. Results of tools in it are the client's
+    words, and labelled."""
     calls: dict[str, Function] = {}
     for message in messages:
         text = _text(message)
@@ -166,7 +167,7 @@ def _lines(
 
 
 def _told(call: Function, answer: str) -> str:
-    """A sentence of ours about words of theirs; the model sees which is which."""
+    """Return the client's words in a sentence of ours, so that the model tells them apart."""
     asked = sound(f"{call.name} {call.arguments}")[:CALL_CHARS_MAX]
     return f"[Told by the client, not run here: its tool answered {asked}]\n{answer}"
 

@@ -1,1 +1,1 @@
-"""What every channel needs: settings, memory, order, reception, chunks. Plugins build on it."""
+"""What every channel needs: settings, memory, order, reception, chunks."""

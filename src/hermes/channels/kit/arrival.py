@@ -1,4 +1,4 @@
-"""A message on its way in, before its files are fetched. Pure."""
+"""A received message before its files are fetched. Pure."""
 
 from msgspec import Struct
 from msgspec.structs import replace
@@ -8,7 +8,7 @@ from hermes.core.messages import Inbound
 
 
 class IncomingSticker(Struct, frozen=True, kw_only=True):
-    """`id` stays the same wherever it is sent, so it is described once."""
+    """A sticker. `id` is the same wherever it is sent, so it is described once."""
 
     id: str
     picture: IncomingFile | None
@@ -16,7 +16,7 @@ class IncomingSticker(Struct, frozen=True, kw_only=True):
 
 
 class Arrival(Struct, frozen=True, kw_only=True):
-    """A message for us. `lead` stands before its own words; its files are not here yet."""
+    """A message for us. `lead` is put before its own words; its files are not fetched yet."""
 
     inbound: Inbound
     private: bool
@@ -26,5 +26,5 @@ class Arrival(Struct, frozen=True, kw_only=True):
     sticker: IncomingSticker | None = None
 
     def saying(self, body: str) -> "Arrival":
-        """The same message with other words."""
+        """Return the same message with other words."""
         return replace(self, body=body, inbound=replace(self.inbound, text=self.lead + body))

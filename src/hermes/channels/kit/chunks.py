@@ -1,7 +1,7 @@
-"""Long texts in pieces that a platform takes. Pure, and the same for every channel with a limit.
+"""Split long texts into pieces that a platform accepts. Pure, and the same for every channel.
 
-The bodies of the pieces, joined, are the text. Around a body stands what the cut made necessary: a
-code fence that is open where a piece ends is closed in its tail, and opened again in the next lead.
+The bodies of the pieces, joined, are the text. A code fence that is open at the end of a piece is
+closed in its tail and opened again in the next lead.
 """
 
 import re
@@ -41,7 +41,7 @@ class CodeFence(Struct, frozen=True):
 
 
 class SourceLine(Struct, frozen=True):
-    """text[start:stop], its end included; `inside` is the fence that is open where it begins."""
+    """text[start:stop] with its line end; `inside` is the fence that is open at its start."""
 
     start: int
     stop: int
@@ -60,12 +60,12 @@ class Piece(Struct, frozen=True):
 
 
 def utf16_units(text: str) -> int:
-    """The length of a text as some platforms count it."""
+    """Return the length in UTF-16 units, as some platforms count."""
     return len(text) + sum(char > "\uffff" for char in text)
 
 
 def source_lines(text: str) -> list[SourceLine]:
-    """Every line of a text, and which of them are code."""
+    """Return every line of a text, and which of them are code."""
     lines: list[SourceLine] = []
     start, inside = 0, None
     while start < len(text):
@@ -84,10 +84,11 @@ def source_lines(text: str) -> list[SourceLine]:
 
 
 def split(text: str, limit: int, measure: Callable[[str], int] = len) -> tuple[Piece, ...]:
-    """The text in pieces, none of which measures more than `limit`.
+    """Split the text into pieces, none of which measures more than `limit`.
 
-    `measure` says how much a piece takes on the wire; a character may take four units at most. A
-    cut is made between paragraphs if it can be, else lines, words, and never in a grapheme.
+    `measure` returns the size of a piece on the wire; a character may take at most four units. A
+    cut is made between paragraphs if possible, else between lines, then words, and never inside a
+    grapheme.
     """
     if limit < LIMIT_MIN:
         raise ValueError(f"a limit of {limit} is below {LIMIT_MIN}")
@@ -101,7 +102,7 @@ def split(text: str, limit: int, measure: Callable[[str], int] = len) -> tuple[P
 
 
 def first_part(text: str, limit: int, measure: Callable[[str], int] = len) -> str:
-    """As much of the beginning as fits, cut between graphemes."""
+    """Return as much of the beginning as fits, cut between graphemes."""
     stop = min(len(text), limit)
     while stop > 0:
         stop = _cluster_end(text, 0, stop) if stop < len(text) else stop
@@ -113,7 +114,7 @@ def first_part(text: str, limit: int, measure: Callable[[str], int] = len) -> st
 
 
 def joined(text: str, at: int) -> bool:
-    """Do the characters on both sides of `at` belong to one grapheme?"""
+    """Return True if the characters on both sides of `at` belong to one grapheme."""
     if not 0 < at < len(text):
         return False
     before, after = text[at - 1], text[at]
@@ -145,7 +146,7 @@ class _Source:
         return self.lines[bisect_right(self._starts, at) - 1]
 
     def starts(self, low: int, high: int) -> Sequence[SourceLine]:
-        """The lines that begin in (low, high], last one first."""
+        """Yield the lines that begin in (low, high], the last one first."""
         found = self.lines[bisect_right(self._starts, low) : bisect_right(self._starts, high)]
         return found[::-1]
 
@@ -154,7 +155,8 @@ class _Source:
         return not self.text[line.start : line.stop].strip()
 
     def misread(self, at: int, stop: int) -> bool:
-        """Would a line that is cut here, in a piece from `at`, open or close a fence?"""
+        """Return True if a line that is cut here, in a piece from `at`, would open or close a
+        fence."""
         line = self.line_at(stop)
         if stop in (line.start, len(self.text)):
             return False
@@ -189,7 +191,7 @@ def _next(source: _Source, at: int, limit: int, measure: Callable[[str], int]) -
 
 
 def _cut(source: _Source, at: int, most: int) -> int:
-    """The best place to cut in (at, most], or the first one behind."""
+    """Return the best place to cut in (at, most], or the first one after it."""
     text = source.text
     if most >= len(text):
         return len(text)
@@ -205,7 +207,7 @@ def _cut(source: _Source, at: int, most: int) -> int:
 
 
 def _cut_in_line(source: _Source, at: int, low: int, most: int) -> int:
-    """Behind a word, else between graphemes; where neither side reads as a fence afterwards."""
+    """Cut after a word, else between graphemes, where neither side reads as a fence afterwards."""
     text = source.text
     for stop in range(most, low + 1, -1):
         word = text[stop - 1].isspace() and text[stop] not in _BLOCK_STARTS
@@ -221,12 +223,12 @@ def _cut_in_line(source: _Source, at: int, low: int, most: int) -> int:
 
 
 def _heads(source: _Source, line: SourceLine) -> bool:
-    """Is this the first line of a fence? A cut before it would leave an empty one behind."""
+    """Return True for the first line of a fence: a cut before it would leave an empty fence."""
     return line.start > 0 and source.line_at(line.start - 1).marker
 
 
 def _cluster_end(text: str, at: int, most: int) -> int:
-    """The last border between graphemes in (at, most], or the first one behind."""
+    """Return the last border between graphemes in (at, most], or the first one after it."""
     most = max(most, at + 1)
     for stop in range(most, max(at, most - CLUSTER_MAX), -1):
         if not joined(text, stop):
@@ -245,7 +247,7 @@ def _opened(line: str) -> CodeFence | None:
 
 
 def _extends(char: str) -> bool:
-    """Joiners, tags, the colour of a skin, vowels that look like letters to Unicode."""
+    """Return True for joiners, tags, skin tones, and vowels that Unicode counts as letters."""
     return (
         char in "\u0e33\u0eb3\u200c\u200d\uff9e\uff9f"
         or "\U000e0020" <= char <= "\U000e007f"
@@ -265,7 +267,7 @@ def _regionals_before(text: str, at: int) -> int:
 
 
 def _is_jamo_pair(before: str, after: str) -> bool:
-    """Hangul: leading, vowel and trailing letters make one syllable."""
+    """Return True for Hangul letters that form one syllable."""
     leads = "\u1100" <= before <= "\u115f" or "\ua960" <= before <= "\ua97c"
     syllable = "\uac00" <= before <= "\ud7a3"
     later = "\u1160" <= before <= "\u11ff" or "\ud7b0" <= before <= "\ud7fb"

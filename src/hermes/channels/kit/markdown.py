@@ -1,6 +1,6 @@
-"""Markdown, as models write it, to a small tree of blocks, which each platform renders. Pure.
+"""Parse Markdown, as models write it, into a tree of blocks, which platforms render. Pure.
 
-Every block stands for one line of the text, or for the lines that belong together.
+Every block is one line of the text, or several lines that belong together.
 """
 
 import re
@@ -74,7 +74,7 @@ Block: TypeAlias = LineBlock | CodeBlock | TableBlock
 
 
 def parse_markdown(text: str, schemes: tuple[str, ...] = WEB_SCHEMES) -> tuple[Block, ...]:
-    """`schemes` are those of addresses that may be links."""
+    """Parse a text. `schemes` are those of URLs that may be links."""
     return tuple(_blocks(text, source_lines(text), schemes))
 
 
@@ -102,7 +102,7 @@ def _blocks(text: str, lines: Sequence[SourceLine], schemes: tuple[str, ...]) ->
 
 
 def _fence_of(lines: Sequence[SourceLine], at: int) -> tuple[str, str]:
-    """Indent and language of the fence that begins there."""
+    """Return indent and language of the fence that begins there."""
     fence = lines[at + 1].inside if at + 1 < len(lines) else None
     return (fence.indent, fence.language) if fence else ("", "")
 
@@ -115,7 +115,7 @@ def _code_block(code: Sequence[str], fence: tuple[str, str]) -> Iterator[CodeBlo
 
 
 def _goes_on(words: Sequence[str], lines: Sequence[SourceLine], at: int) -> bool:
-    """Does this line belong to the paragraph or the item above it?"""
+    """Return True if this line belongs to the paragraph or the item above it."""
     above, line = words[at - 1], words[at]
     if lines[at].marker or not above.strip() or not line.strip() or line[0] == QUOTED:
         return False
@@ -148,7 +148,7 @@ def _line_block(text: str, schemes: tuple[str, ...]) -> LineBlock:
 
 
 def _table_rows(words: Sequence[str], at: int) -> int:
-    """How many lines from here on are a table; 0 when none are."""
+    """Return how many lines from here on are a table; 0 when none are."""
     first = words[at]
     delimited = at + 1 < len(words) and _is_delimiter(words[at + 1]) and "|" in first
     if not delimited and not _ROW.fullmatch(first):

@@ -1,4 +1,4 @@
-"""Files that come with a message: which to fetch, and what to say about those that do not come."""
+"""Files that come with a message: which to fetch, and what to say about the others."""
 
 from collections.abc import Iterable
 
@@ -19,19 +19,19 @@ class IncomingFile(Struct, frozen=True, kw_only=True):
 
 
 def one_line(text: str) -> str:
-    """Without what does not show: a name is chosen by the person who has it."""
+    """Return the text on one line without invisible characters: people choose their own names."""
     return " ".join(bared(text)[0].split())[:NAME_CHARS_MAX]
 
 
 def quoted_name(text: str) -> str:
-    """A name or a title among words of ours, which it cannot end."""
+    """Return a name or a title in quotes that it cannot end."""
     return name(one_line(text))
 
 
 def sorted_by_size(
     files: Iterable[tuple[IncomingFile, int]], bytes_max: int
 ) -> tuple[tuple[IncomingFile, ...], tuple[str, ...]]:
-    """The files to fetch, and a note about each that is too large."""
+    """Return the files to fetch, and a note about each that is too large."""
     fetched, notes = [], []
     for file, size in files:
         if size > bytes_max:

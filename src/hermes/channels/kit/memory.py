@@ -1,6 +1,6 @@
-"""Small things to remember across restarts: one file each, in a folder a kind, bounded in number.
+"""Remember small texts across restarts: one file each, in a folder for each kind, bounded.
 
-Stickers that were described, strangers who were answered, what a long button says.
+Descriptions of stickers, strangers who were answered, which messages have a sign.
 """
 
 import asyncio
@@ -17,18 +17,18 @@ TEXT_BYTES_MAX = 16_000
 
 
 class ChannelMemory:
-    """A file stands under its name only when it is whole. What cannot be read is forgotten."""
+    """Files are written atomically. What cannot be read is treated as forgotten."""
 
     def __init__(self, folder: Path, *, files_max: int = FILES_MAX) -> None:
         self._folder = folder
         self._files_max = files_max
 
     async def get(self, kind: str, name: str) -> str:
-        """What was kept under this name; empty when nothing was."""
+        """Return what was kept under this name; empty when there is nothing."""
         return await asyncio.to_thread(self._read, self._path(kind, name))
 
     async def put(self, kind: str, name: str, text: str) -> bool:
-        """False when the disk does not take it."""
+        """Keep a text. Return False if the disk refuses it."""
         return await asyncio.to_thread(self._write, self._path(kind, name), text)
 
     def _path(self, kind: str, name: str) -> Path:

@@ -1,4 +1,4 @@
-"""Messages of one chat one after the other, chats side by side."""
+"""Take the messages of one chat one after the other, and chats in parallel."""
 
 import asyncio
 from collections.abc import Awaitable, Callable, Hashable, Iterable
@@ -30,7 +30,7 @@ async def take_in_order(
 
 
 class ChatLocks:
-    """One lock a chat, for messages that arrive one request each."""
+    """One lock for each chat, for messages that arrive in separate requests."""
 
     def __init__(self) -> None:
         self._locks: WeakValueDictionary[Hashable, asyncio.Lock] = WeakValueDictionary()

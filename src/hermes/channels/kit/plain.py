@@ -1,4 +1,4 @@
-"""A tree of Markdown as text without marks, and tables in columns of fixed width. Pure."""
+"""Render a Markdown tree as plain text, and tables in columns of fixed width. Pure."""
 
 import unicodedata
 from collections.abc import Callable, Sequence
@@ -28,12 +28,12 @@ def plain_text(text: str) -> str:
 
 
 def plain_spans(spans: Spans) -> str:
-    """A link is followed by its address, unless that is what it says."""
+    """Return the text; a link is followed by its URL, unless that is its text."""
     return "".join(_plain_span(span) for span in spans)
 
 
 def item_lead(item: ListItem, escape: Callable[[str], str] = str) -> str:
-    """Return what stands before an item: its indent, and a bullet, a box or its number."""
+    """Return what comes before an item: its indent, and a bullet, a box or its number."""
     mark = escape(item.number) if item.number else "•"
     if item.checked is not None:
         mark = "☑" if item.checked else "☐"
@@ -41,7 +41,7 @@ def item_lead(item: ListItem, escape: Callable[[str], str] = str) -> str:
 
 
 def fixed_width(table: TableBlock) -> str:
-    """Lay a table out for letters of one width."""
+    """Lay out a table for a font of fixed width."""
     columns = max((len(row) for row in table.rows), default=0)
     widest = (
         max(_width(row[n]) if n < len(row) else 0 for row in table.rows) for n in range(columns)
@@ -92,5 +92,5 @@ def _laid(row: Sequence[str], widths: Sequence[int]) -> str:
 
 
 def _width(text: str) -> int:
-    """Columns on a screen of fixed width, near enough."""
+    """Return the number of columns on a screen, approximately."""
     return sum(2 if unicodedata.east_asian_width(char) in "WF" else 1 for char in text)

@@ -1,4 +1,4 @@
-"""What one platform is, as one value: how it is set up, checked, made, backed up and documented.
+"""One platform as one value: how it is set up, checked, made, backed up and documented.
 
 A platform's `plugin.py` imports nothing heavy at its top, because commands that never use the
 platform read it, too.
@@ -25,7 +25,7 @@ Held = Callable[[str, int], bool]  # does the gateway that is to be replaced hav
 
 
 class SetupOffer(Struct, frozen=True, kw_only=True):
-    """Whether a person wants the platform at all: a yes-or-no question, and `--NAME on|off`."""
+    """How a person turns the platform on: a yes-or-no question, and `--NAME on|off`."""
 
     ask: str
     help: str  # of the option
@@ -33,8 +33,8 @@ class SetupOffer(Struct, frozen=True, kw_only=True):
 
 
 class SetupQuestion(Struct, frozen=True, kw_only=True):
-    """One answer that the platform needs. `key` is a key of its section or, for a secret, the name
-    under which it stands in .env; `where` says how a person gets the answer."""
+    """One answer that the platform needs. `key` is a key of its section or, for a secret, its name
+    in .env; `where` says how a person gets the answer."""
 
     key: str
     ask: str
@@ -59,7 +59,7 @@ class SetupQuestion(Struct, frozen=True, kw_only=True):
 
 
 class SetupCheck(Struct, frozen=True, kw_only=True):
-    """What the platform said to one call. `ok` is None when it could not be asked."""
+    """The platform's response to one call. `ok` is None when it could not be asked."""
 
     ok: bool | None
     said: str
@@ -86,11 +86,11 @@ class ChannelPlugin(Protocol):
 
     @property
     def name(self) -> str:
-        """Of its section and its folder."""
+        """The name of its section and its folder."""
 
     @property
     def title(self) -> str:
-        """For people."""
+        """The name that people read."""
 
     @property
     def docs(self) -> str:
@@ -98,45 +98,46 @@ class ChannelPlugin(Protocol):
 
     @property
     def extra(self) -> str:
-        """The requirement set that it needs; empty: none."""
+        """The optional package set that it needs; empty: none."""
 
     @property
     def packages(self) -> tuple[str, ...]:
-        """What that set lets us import."""
+        """The packages that this set installs, by import name."""
 
     @property
     def keys(self) -> tuple[str, ...]:
-        """Of its section."""
+        """The keys of its section."""
 
     @property
     def folders(self) -> tuple[str, ...]:
-        """Below the home, to be backed up."""
+        """Folders below the home that a backup must include."""
 
     @property
     def offer(self) -> SetupOffer | None:
-        """How a set-up begins; None: it is set up by hand."""
+        """The first question of a set-up; None: the platform is set up by hand."""
 
     @property
     def questions(self) -> tuple[SetupQuestion, ...]:
-        """What a set-up asks, in this order."""
+        """The questions of a set-up, in their order."""
 
     @property
     def test_message(self) -> str:
-        """What is sent when the set-up is done; empty: nothing can be sent."""
+        """The text that is sent when the set-up is done; empty: nothing can be sent."""
 
     def owner_chat(self, raw: Raw) -> Address | None:
         """The owner's chat, which gets the test message; None: none is known."""
 
     def read(self, raw: Raw, secrets: Mapping[str, str]) -> object:
-        """The section as a value. Raises Misconfigured for the first thing that is wrong."""
+        """Read the section. Raise Misconfigured for the first problem."""
 
     def make(self, home: Path, settings: Settings, raw: Raw) -> ChannelParts:
-        """Build the channel and open nothing. Raises Misconfigured, or ModuleNotFoundError when
-        its packages are not installed."""
+        """Build the channel and open nothing. Raise Misconfigured, or ModuleNotFoundError when its
+        packages are not installed."""
 
     def role(self, raw: Raw, secrets: Mapping[str, str]) -> RoleOf | None:
-        """How its settings tell who speaks, also where it is not connected; None: they do not."""
+        """Return how its settings decide a sender's role, also where it is not connected; None:
+        they do not."""
 
     async def check(self, raw: Raw, secrets: Mapping[str, str]) -> SetupCheck:
-        """Ask the platform, in one call, whether this works: for set-up and doctor. Raises
-        Misconfigured when the section is not ready to be asked about."""
+        """Ask the platform, in one call, whether this section works: for set-up and doctor. Raise
+        Misconfigured when the section is incomplete."""

@@ -1,7 +1,7 @@
-"""A small sign on a message that is stored and not answered yet. Never before the commit. I/O.
+"""Show a small sign on a message that is stored and not answered yet, never before the commit. I/O.
 
-It uses what the chat's budget has left. Which messages have a sign is kept in a file, so that a
-process that is started again takes away what a dead one left.
+It uses what the chat's send rate leaves free. Which messages have a sign is kept in a file, so that
+the next process removes the signs of a killed one.
 """
 
 import asyncio
@@ -51,7 +51,7 @@ class Receipts:
             self._beside(self._show(host, sign))
 
     def answered(self, host: ChannelHost | None, reply: Reply) -> None:
-        """A reply was sent: what it answers needs no sign any more."""
+        """Remove the signs of the messages that this reply answers."""
         if self._on and host is not None:
             self._beside(self._take_away(host, reply.session))
 
@@ -96,7 +96,8 @@ class Receipts:
             await asyncio.sleep(AGAIN_S)
 
     async def _react(self, host: ChannelHost, sign: Sign, shown: str) -> bool:
-        """True also when the platform refuses: there is no sign then, and there will be none."""
+        """Set or remove a sign. Return True also when the platform refuses, because it would refuse
+        again."""
 
         async def act() -> None:
             with contextlib.suppress(ChannelRefused):

@@ -1,7 +1,7 @@
-"""The one way in: ask for the role, then fetch, then accept, then tell why not. I/O.
+"""The one way in: ask for the role, then fetch files, then accept, then say why not. I/O.
 
-What returns from here has been dealt with and may be acknowledged to the platform. Nothing is
-fetched for a stranger, and nothing is said before the commit.
+A message that returned from here may be acknowledged to the platform. Nothing is fetched for a
+stranger, and nothing is said before the commit.
 """
 
 import asyncio
@@ -33,17 +33,17 @@ Hear = Callable[[Media], Awaitable[str]]  # the words of a voice message; "": no
 
 
 class Courier(Protocol):
-    """What the reception asks of the platform's client."""
+    """What the reception needs from the platform's client."""
 
     async def fetch(self, file_id: str) -> bytes | None:
-        """A file's bytes; None when it cannot be had or is too large."""
+        """Return a file's bytes; None when it cannot be fetched or is too large."""
 
     async def tell(self, inbound: Inbound, text: str) -> None:
         """Answer beside the conversation. Raises ChannelFailed."""
 
 
 class Reception:
-    """One connection's worth."""
+    """The reception of one connection."""
 
     def __init__(
         self,
@@ -55,13 +55,14 @@ class Reception:
         receipts: Receipts | None = None,
         hear: Hear | None = None,
     ) -> None:
-        """`title` is the platform's name for people. `hear` puts voice messages into words."""
+        """`title` is the platform's name for people. `hear` transcribes voice messages."""
         self._title, self._host, self._courier = title, host, courier
         self._memory, self._hear, self._receipts = memory, hear, receipts
         self._strangers = Strangers(host, memory)
 
     async def take(self, arrival: Arrival) -> bool:
-        """True when it was stored, now or before. Raises StoreFailed when it could not be."""
+        """Accept a message. Return True if it is stored, now or before. Raise StoreFailed when it
+        could not be."""
         inbound = arrival.inbound
         if await self._host.role(sender_of(inbound)) is Role.STRANGER:
             if arrival.private:
@@ -79,7 +80,7 @@ class Reception:
         return True
 
     async def press(self, inbound: Inbound) -> str | None:
-        """Take what a button says. Returns None, or why not, for the person who pressed."""
+        """Accept a pressed button. Return None, or the reason for the person who pressed it."""
         if await self._host.role(sender_of(inbound)) > self._least(inbound.text):
             return NOT_YOURS
         try:
@@ -95,13 +96,13 @@ class Reception:
             log.info("%s could not be told why: %s", inbound.sender.id, failed)
 
     def _least(self, text: str) -> Role:
-        """Who may say what a button says, at least."""
+        """Return the role that a person needs for the command of a button."""
         named = text.split(maxsplit=1)[:1]
         found = (command.least for command in self._host.commands if [command.name] == named)
         return next(found, Role.MEMBER)
 
     async def _whole(self, arrival: Arrival) -> Inbound:
-        """The message with its files, or with words about those that did not come."""
+        """Return the message with its files, or with a note about each that is missing."""
         if arrival.sticker is not None:
             words, spent = await self._described(arrival.sticker)
             return replace(arrival.saying(words).inbound, spent=spent)
@@ -134,7 +135,7 @@ class Reception:
             return None
 
     async def _described(self, sticker: IncomingSticker) -> tuple[str, tuple[Spent, ...]]:
-        """In words that were found once: the same sticker is never described again."""
+        """Describe a sticker. The description is kept, so no sticker is described twice."""
         known = await self._memory.get("stickers", sticker.id)
         if known:
             return _sticker(known), ()

@@ -1,6 +1,6 @@
-"""A platform's section as values: every key is checked, what is wrong is named with its fix.
+"""Read a platform's section: every key is checked, and an error names the fix.
 
-The keys that every chat platform has are read here, once: `CommonSettings`.
+`CommonSettings` are the keys that every chat platform has.
 """
 
 import re
@@ -21,15 +21,15 @@ _T = TypeVar("_T")
 
 
 class IdForm(Struct, frozen=True):
-    """What an id of this platform looks like, and how a person finds it. Never a name: names
-    change hands."""
+    """The format of this platform's ids, and how a person finds theirs. Names are not accepted,
+    because they can move to another person."""
 
     pattern: re.Pattern[str]
     fix: str
 
 
 class CommonSettings(Struct, frozen=True, kw_only=True):
-    """What every chat platform lets its owner choose."""
+    """The settings that every chat platform has."""
 
     allowed_users: frozenset[str] = frozenset()
     allowed_chats: frozenset[str] = frozenset()
@@ -39,8 +39,8 @@ class CommonSettings(Struct, frozen=True, kw_only=True):
     receipts: bool = True  # a small sign on a message that is stored
 
     def role(self, sender: Sender) -> Role:
-        """By ids alone. A person who is named in the settings is an owner; a person who is let in
-        by a chat may talk there, and nowhere else."""
+        """Return the role by ids alone. A person named in the settings is an owner; a person in an
+        allowed chat may talk there and nowhere else."""
         if sender.id in self.allowed_users:
             return Role.OWNER
         let_in = sender.address.chat in self.allowed_chats
@@ -48,7 +48,7 @@ class CommonSettings(Struct, frozen=True, kw_only=True):
 
 
 class SectionReader:
-    """One mapping, read key by key. An empty value counts as none. Raises Misconfigured."""
+    """Reads one mapping key by key. An empty value counts as missing. Raises Misconfigured."""
 
     def __init__(self, raw: Mapping[str, object], at: str, keys: tuple[str, ...]) -> None:
         self._raw, self._at = raw, at
@@ -94,7 +94,7 @@ class SectionReader:
         return self._value(key, default, lambda v: str(v) if v in choices else None, wanted)
 
     def ids(self, key: str, form: IdForm) -> frozenset[str]:
-        """A list of ids; one alone need not be a list."""
+        """Read a list of ids; a single id need not be a list."""
         given = self._raw.get(key)
         listed = given if isinstance(given, list | tuple) else [] if given is None else [given]
         found = set()

@@ -1,4 +1,4 @@
-"""Marks within a line of Markdown, as models write it, to a tree of spans. Pure.
+"""Parse the marks within a line of Markdown, as models write it, into a tree of spans. Pure.
 
 What is not clearly a mark is text.
 """
@@ -50,7 +50,7 @@ Spans: TypeAlias = tuple[Span, ...]
 
 
 class _Found(NamedTuple):
-    """What a mark became, and where the text goes on."""
+    """A parsed mark, and where the text continues."""
 
     spans: Spans
     stop: int
@@ -58,7 +58,7 @@ class _Found(NamedTuple):
 
 @dataclass(frozen=True)
 class _Scan:
-    """One text at one depth. A search that found no end is not made again: text is what follows."""
+    """One text at one depth. A failed search for an end is not repeated: the rest is text."""
 
     text: str
     schemes: tuple[str, ...]
@@ -71,7 +71,8 @@ class _Scan:
 
 
 def parse_spans(text: str, schemes: tuple[str, ...] = WEB_SCHEMES) -> Spans:
-    """`schemes` are those of addresses that may be links; a link to another one stays text."""
+    """Parse a line. `schemes` are those of URLs that may be links; a link to another one stays
+    text."""
     return _read(_Scan(text, schemes, 0, in_link=False))
 
 
@@ -158,7 +159,7 @@ def _emphasis(scan: _Scan, at: int) -> _Found | None:
 
 
 def _emphasis_end(scan: _Scan, start: int, marks: str) -> int:
-    """Where these marks close what began at `start`; 0 when they do not."""
+    """Return where these marks close what began at `start`; 0 when they do not."""
     text = scan.text
     if marks in scan.endless or start >= len(text) or text[start].isspace():
         return 0
@@ -189,7 +190,7 @@ def _closes(text: str, at: int, run: int, marks: str, start: int) -> bool:
 
 
 def _code_end(text: str, at: int) -> int:
-    """Behind the code span that begins here; 0 when none does."""
+    """Return the end of the code span that begins here; 0 when none does."""
     run = _run(text, at)
     stop = at + run
     while (stop := text.find("`" * run, stop)) >= 0:
@@ -201,7 +202,7 @@ def _code_end(text: str, at: int) -> int:
 
 
 def _closing(text: str, at: int, opens: str, closes: str, most: int) -> int:
-    """The bracket that closes the one at `at`; 0 when none does soon."""
+    """Return the bracket that closes the one at `at`; 0 when there is none nearby."""
     if text.find(closes, at, at + most) < 0:
         return 0
     level = 0

@@ -1,4 +1,4 @@
-"""What a stranger hears: an invite is taken up, else one answer a day, and never to many people."""
+"""Answer strangers: redeem an invite, else reply at most once a day, and only to so many people."""
 
 from collections import deque
 from collections.abc import Awaitable, Callable
@@ -19,7 +19,7 @@ Tell = Callable[[Inbound, str], Awaitable[None]]
 
 
 class Strangers:
-    """Strangers cost no model call and no file."""
+    """Strangers cost no model call and no download."""
 
     def __init__(self, host: ChannelHost, memory: ChannelMemory) -> None:
         self._host, self._memory = host, memory

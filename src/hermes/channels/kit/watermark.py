@@ -1,12 +1,12 @@
-"""How far a cursor may move while messages are accepted side by side (C70). Pure."""
+"""Find how far a cursor may move while messages are accepted in parallel (C70). Pure."""
 
 from msgspec import Struct, field
 
 
 class Watermark(Struct):
-    """Find the position that a cursor may move to while messages are accepted side by side.
+    """Track the positions that are being accepted.
 
-    Positions are begun in the platform's order and may end in any order.
+    Positions begin in the platform's order and may end in any order.
     """
 
     _open: dict[str, bool] = field(default_factory=dict)  # position: was it accepted?

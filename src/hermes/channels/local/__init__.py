@@ -1,1 +1,1 @@
-"""The terminal as a channel: one person at one machine, talking to a lane by its name."""
+"""The terminal as a channel: one person at one machine, who names a session."""

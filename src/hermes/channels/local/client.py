@@ -1,4 +1,4 @@
-"""A chat's side of the channel: through a running gateway, or with an engine of its own."""
+"""The chat's side of the channel: through a running gateway, or with an engine of its own."""
 
 import asyncio
 from collections import deque
@@ -65,7 +65,7 @@ Seen = Signal | tuple[str, Reply]
 
 
 class LocalChannel:
-    """A person at this terminal sees each reply once: the last line on the screen is theirs."""
+    """Show each reply once on this terminal."""
 
     def __init__(self, show: Callable[[Reply, str], None]) -> None:
         self._show = show
@@ -83,7 +83,8 @@ class LocalChannel:
 
 
 class Attached:
-    """A chat at a gateway's socket. Everything raises ChannelDown when the gateway is gone."""
+    """A chat connected to the gateway's socket. Every method raises ChannelDown when the gateway is
+    gone."""
 
     def __init__(
         self, streams: Streams, *, media: MediaStore, abilities: Sequence[str] = ()
@@ -100,7 +101,8 @@ class Attached:
 
     @classmethod
     async def to(cls, path: Path, *, media: MediaStore) -> "Attached | None":
-        """None when no gateway listens there, or none that speaks as we do."""
+        """Connect to the socket. Return None if no gateway listens there, or one with another
+        protocol."""
         try:
             streams = await connected(path)
         except OSError:
@@ -109,7 +111,7 @@ class Attached:
 
     @classmethod
     async def by(cls, streams: Streams, *, media: MediaStore) -> "Attached | None":
-        """None when whoever is at the other end does not speak as we do."""
+        """Connect through these streams. Return None if the other side speaks another protocol."""
         try:
             async with asyncio.timeout(HELLO_S):
                 hello = told(await next_line(streams[0]))
@@ -126,20 +128,20 @@ class Attached:
         return said.status
 
     async def say(self, inbound: Inbound) -> Accepted:
-        """Durable when this returns. Raises Rejected, or what the store there says."""
+        """Store a message, durable when this returns. Raise Rejected, or the store's error."""
         said = await self._answer(lambda n: Say(n, inbound))
         assert isinstance(said, SayTold), "the answer fits the question"
         return said.accepted
 
     async def follow(self, key: SessionKey, after: int | None, *, live: bool) -> int:
-        """From now on, or from behind `after`, `next` gives what happens. Returns the position at
-        which the session stands now: what comes up to there has happened before."""
+        """Follow a session from now on, or from after `after`; `next` then returns its events.
+        Return the session's current position: events up to there have happened before."""
         said = await self._answer(lambda n: Follow(n, key, after, live))
         assert isinstance(said, Following), "the answer fits the question"
         return said.head
 
     async def next(self) -> Seen:
-        """What happens in a session that is followed, or a reply to be shown, under its key."""
+        """Return the next event of a followed session, or a reply to show, with its key."""
         while not self._seen:
             if self._gone is not None:
                 raise self._gone
@@ -148,11 +150,11 @@ class Attached:
         return self._seen.popleft()
 
     async def shown(self, key: str) -> None:
-        """A person can see it now."""
+        """Confirm that a person can see the reply."""
         await self._write(DeliveryShown(key))
 
     async def deliver(self, key: SessionKey) -> None:
-        """All that waits for this session's people has been shown when this returns."""
+        """Show everything that waits for this session; it is all shown when this returns."""
         said = await self._answer(lambda n: Deliver(n, key))
         assert isinstance(said, Done), "the answer fits the question"
 
@@ -164,7 +166,8 @@ class Attached:
         return said.outcome.session_id, said.outcome.turn, said.outcome.steps
 
     async def scene(self, key: SessionKey, *, recent: int = 0) -> Scene | None:
-        """None where an older gateway does not know the question; so it is with the next two."""
+        """Return how a session stands; None if an older gateway does not know the request. The same
+        holds for the next two."""
         if SCENES not in self._abilities:
             return None
         said = await self._answer(lambda n: AskScene(n, key, recent))

@@ -1,4 +1,4 @@
-"""Who looks at which session, and what waits to be seen by one of them."""
+"""Know which chats follow which session, and which replies wait to be shown."""
 
 import asyncio
 import logging
@@ -25,7 +25,7 @@ class Onlooker(Protocol):
     def key(self) -> SessionKey: ...
 
     def offer(self, said: Delivered) -> None:
-        """Show this when the chat has come that far."""
+        """Show this reply when the chat has read that far."""
 
 
 class _Offer(Struct, frozen=True):
@@ -41,7 +41,7 @@ class LocalConnections:
         self._offers: dict[str, _Offer] = {}
 
     def join(self, onlooker: Onlooker) -> None:
-        """Whoever comes while something waits to be seen is shown it, too."""
+        """Add a chat, and show it what waits."""
         self._onlookers.setdefault(onlooker.key, []).append(onlooker)
         for offer in self._offers.values():
             if offer.said.reply.session == onlooker.key:
@@ -58,15 +58,15 @@ class LocalConnections:
                 offer.seen.set_result(False)
 
     def deliver(self, key: SessionKey, host: ChannelHost) -> "asyncio.Task[None]":
-        """Offer all that is due now. The task ends when it was seen or nobody is left to see it;
-        it must not be cancelled, or a reply would be in the hands of nobody."""
+        """Offer all due replies. The task ends when they were shown, or when no chat is left; it
+        must not be cancelled, or a reply would belong to no process."""
         task = asyncio.create_task(self._deliver(key, host))
         self._deliveries.add(task)
         task.add_done_callback(self._ended)
         return task
 
     async def close(self) -> None:
-        """When everybody has left, what is under way comes to its end."""
+        """Let deliveries under way end after all chats have left."""
         if self._deliveries:
             await asyncio.wait(self._deliveries, timeout=SHOWN_S)
 
@@ -83,7 +83,8 @@ class LocalConnections:
             log.warning("replies wait for the next chat: %s", error)
 
     async def show(self, reply: Reply, chunk: str, key: str) -> None:
-        """Until one of those who look has seen it. Raises ChannelBusy: the next one will see it."""
+        """Wait until one of the chats has shown the reply. Raise ChannelBusy if none did; the next
+        one will."""
         onlookers = self._onlookers.get(reply.session)
         if not onlookers:
             raise ChannelBusy(NOBODY, delay_s=0)

@@ -1,6 +1,6 @@
-"""One chat that follows one session: events in order, live text, replies to be shown.
+"""One chat that follows one session: events in order, live text, replies to show.
 
-Each event is told once, and each reply behind the event that made it.
+Each event is sent once, and each reply after the event that made it.
 """
 
 import asyncio
@@ -42,7 +42,7 @@ class LocalFollower:
         self._bell.set()
 
     async def begin(self, n: int, after: int | None) -> int:
-        """Returns where the session stands."""
+        """Return the session's current position."""
         row = await self._door.store.library.find(self.key)
         head = row.events if row is not None else 0  # also of one that cannot be read
         self._position = head if after is None else after
@@ -50,7 +50,7 @@ class LocalFollower:
         return head
 
     async def run(self, feed: Feed) -> None:
-        """Until cancelled. The feed has been open since before `begin`, so nothing is missed."""
+        """Follow until cancelled. The feed was opened before `begin`, so no event is missed."""
         await self._catch_up()
         self._want()
         signal = asyncio.create_task(feed.next())
@@ -79,8 +79,8 @@ class LocalFollower:
             await self._tell(said)
 
     async def _catch_up(self, until: int | None = None) -> None:
-        """Tell what is recorded: up to this position, so that no text of an answer comes behind
-        the answer. What the journal says counts; a signal only says that it is worth a look."""
+        """Send the recorded events up to this position, so that no text of an answer comes after
+        the answer. The journal decides; a signal only says that reading is worthwhile."""
         if until is None or until > self._position:
             events = await self._door.store.journal.since(self.key, self._position)
             stop = len(events) if until is None else until - self._position
@@ -95,7 +95,7 @@ class LocalFollower:
             await self._tell(said)
 
     async def _line_up(self) -> None:
-        """Find the event that made each reply; one that is not ahead of us is shown now."""
+        """Find the event that made each reply; show a reply whose event was sent already."""
         self._bell.clear()
         offered, self._offered = self._offered, []
         events = await self._door.store.journal.since(self.key, self._position)

@@ -1,4 +1,4 @@
-"""What the engine knows of this channel, on each of its two sides."""
+"""The facts of this channel, for each of its two sides."""
 
 from msgspec.structs import replace
 

@@ -1,4 +1,4 @@
-"""What a chat is told of a session when it asks how things stand. Reads only."""
+"""Describe a session to a chat that opens it. Reads only."""
 
 from collections.abc import Sequence
 
@@ -56,7 +56,7 @@ async def conversations(
 
 
 async def _since(store: Store, session: Session) -> int | None:
-    """Of a turn that is open; one that is parked is not."""
+    """Return when the open turn began; a parked turn counts as none."""
     if not isinstance(session.phase, Running | Waiting):
         return None
     row = await store.library.turn(session.phase.turn.id)
@@ -64,8 +64,8 @@ async def _since(store: Store, session: Session) -> int | None:
 
 
 async def _recent(store: Store, session: Session, rows: int) -> tuple[Line, ...]:
-    """The latest rows of the conversation, and of what it was brought back from, without those of
-    the turn that is open: its events are told, and say more."""
+    """Return the latest rows of the conversation and of the one it was resumed from, without those
+    of the open turn: its events are sent and say more."""
     if not rows or not session.id:
         return ()
     turn = session.turn if isinstance(session.phase, Running | Waiting) else None

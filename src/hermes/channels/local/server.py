@@ -1,7 +1,7 @@
-"""The gateway's side of the channel: chats come to a socket in the home and find their sessions.
+"""The gateway's side of the channel: chats connect to a socket in the home.
 
-The gateway runs the turns; a chat says, follows and shows. A reply is delivered when one of those
-who look at its session has shown it; while nobody looks it waits.
+The gateway runs the turns; a chat writes, follows and shows. A reply is delivered when one of the
+chats that follow its session has shown it, and waits until then.
 """
 
 import asyncio
@@ -26,7 +26,7 @@ log = logging.getLogger("hermes.channels.local")
 
 
 class LocalServer:
-    """`path` is the socket's: HERMES_HOME/gateway.sock."""
+    """`path` is the socket: HERMES_HOME/gateway.sock."""
 
     def __init__(self, path: Path) -> None:
         self._path = path
@@ -61,7 +61,7 @@ class LocalServer:
             await self.leave()
 
     async def leave(self) -> None:
-        """Everybody goes; what is under way comes to its end."""
+        """Disconnect all chats; deliveries under way end first."""
         for visit in self._visits:
             visit.cancel()
         if self._visits:
@@ -70,8 +70,8 @@ class LocalServer:
         await self._ears.close()
 
     async def welcome(self, host: ChannelHost) -> Streams:
-        """The other end of a visit from this very process: an engine that runs inside a chat is
-        spoken to as one that runs beside it."""
+        """Return the other end of a visit in this process: an engine inside a chat is used like one
+        in another process."""
         ours, theirs = socket.socketpair()
         for end in (ours, theirs):
             end.setblocking(False)

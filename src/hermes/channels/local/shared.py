@@ -1,7 +1,7 @@
-"""One ear a session for all the chats that look at it, and what has been said of an answer so far.
+"""One subscription for each session that chats follow, and the text of its answer so far.
 
-Whoever comes in the middle of an answer hears its beginning first: an ear goes on listening when
-the last chat has left, until the turn is over.
+A chat that connects in the middle of an answer gets its beginning first, so a subscription stays
+open after the last chat has left, until the turn ends.
 """
 
 import asyncio
@@ -30,7 +30,8 @@ _RESTS = (TurnEnded, TurnInterrupted, QuestionAsked)
 
 
 class Share:
-    """One chat's part of an ear: a feed of its own. Unread, it loses the oldest and says so."""
+    """One chat's queue of a shared subscription. If it is not read, it drops the oldest signals and
+    counts them."""
 
     def __init__(self, begun: Signal | None) -> None:
         self._signals: deque[Signal] = deque([begun] if begun is not None else [])
@@ -48,7 +49,7 @@ class Share:
         self._missed += missed
 
     def skip(self, position: int) -> None:
-        """What happened up to there is known: text before it belongs to an answer that is."""
+        """Drop the text up to this position: it belongs to an answer that is known."""
         known = [n for n, signal in enumerate(self._signals) if _is_known(signal, position)]
         for _ in range(known[-1] + 1 if known else 0):
             self._signals.popleft()
@@ -114,7 +115,8 @@ class _Ear(Struct, kw_only=True):
 
 
 class LocalReceivers:
-    """At most one for each session that somebody looks at, or looked at when its turn began."""
+    """At most one subscription for each session that a chat follows, or followed when its turn
+    began."""
 
     def __init__(self) -> None:
         self._ears: dict[SessionKey, _Ear] = {}

@@ -1,4 +1,4 @@
-"""A socket in the home, for its owner alone: how it is made, found and read."""
+"""A socket in the home, for its owner only: make, find and read it."""
 
 import asyncio
 import os
@@ -20,7 +20,7 @@ Streams = tuple[asyncio.StreamReader, asyncio.StreamWriter]
 
 
 def bound(path: Path) -> socket.socket:
-    """Listening there, in the place of what a dead gateway left: a home has one gateway at most."""
+    """Listen there, replacing the socket of a dead gateway: a home has at most one gateway."""
     fresh = path.with_name(f".{path.name}.new")
     fresh.unlink(missing_ok=True)
     listener = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
@@ -38,7 +38,7 @@ def bound(path: Path) -> socket.socket:
 
 
 async def connected(path: Path) -> Streams:
-    """Raises OSError when nobody listens there."""
+    """Connect. Raise OSError when no process listens there."""
     link = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
     try:
         link.setblocking(False)
@@ -55,7 +55,7 @@ async def streams(link: socket.socket) -> Streams:
 
 
 async def next_line(reader: asyncio.StreamReader) -> bytes:
-    """Raises ChannelDown when there is none any more."""
+    """Return the next line. Raise ChannelDown at the end."""
     try:
         return await reader.readuntil(b"\n")
     except asyncio.IncompleteReadError as ended:
@@ -67,7 +67,7 @@ async def next_line(reader: asyncio.StreamReader) -> bytes:
 
 
 async def closed(writer: asyncio.StreamWriter) -> None:
-    """Let what was written go out if the other side takes it, and be gone."""
+    """Send what was written if the other side reads it, then close."""
     writer.close()
     try:
         with suppress(OSError, TimeoutError):
@@ -79,7 +79,7 @@ async def closed(writer: asyncio.StreamWriter) -> None:
 
 @contextmanager
 def _short(path: Path) -> Iterator[str]:
-    """A name of the same file that fits into a socket's address: by way of a link to its folder."""
+    """Return a short name of the same file for a socket address, through a link to its folder."""
     if len(os.fsencode(path)) <= NAME_BYTES_MAX:
         yield str(path)
         return

@@ -1,4 +1,4 @@
-"""One chat at the gateway's socket: what it asks, and what it is told. No visit harms another."""
+"""One chat at the gateway's socket: its requests and answers. A broken visit harms no other."""
 
 import asyncio
 import logging
@@ -70,7 +70,7 @@ class Visit:
         self._follows: dict[SessionKey, asyncio.Task[None]] = {}
 
     async def run(self) -> None:
-        """Until the chat leaves, or says what nobody understands."""
+        """Serve until the chat leaves, or sends something that cannot be read."""
         try:
             await self._tell(Hello(PROTOCOL, ABILITIES))
             while True:
@@ -165,7 +165,7 @@ class Visit:
 
 
 def demand_local(inbound: Inbound) -> None:
-    """A chat speaks for the person at this machine, or passes something on; it is nobody else."""
+    """Raise Rejected unless the chat speaks for this machine's person, or passes something on."""
     if inbound.account != "local" or inbound.origin not in ORIGINS:
         raise Rejected("a chat speaks for the account “local” only")
     if inbound.origin == "person" and inbound.address.platform != "local":

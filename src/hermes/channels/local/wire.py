@@ -1,7 +1,7 @@
-"""The words between a chat and the gateway of one home: JSON lines, one value each. Pure.
+"""The protocol between a chat and the gateway of one home: JSON lines, one value each. Pure.
 
-A chat asks with a number `n`, and one value with that number comes back. What it follows comes
-without being asked for: each event once, in order and with its position, and replies to be shown.
+A chat sends requests with a number `n`, and one value with that number comes back. What it follows
+is sent without a request: each event once, in order and with its position, and replies to show.
 """
 
 from typing import Annotated
@@ -45,14 +45,14 @@ class AskStatus(Struct, frozen=True, tag="status"):
 
 
 class Say(Struct, frozen=True, tag="say"):
-    """Said again under the same id it is the same message."""
+    """Store a message. The same id again is the same message."""
 
     n: int
     inbound: Inbound
 
 
 class Follow(Struct, frozen=True, tag="follow"):
-    """The events behind `after`, or from now on. `live`: text as it is written, too."""
+    """Send the events after `after`, or from now on; with `live` also text as it streams."""
 
     n: int
     key: SessionKey
@@ -61,7 +61,7 @@ class Follow(Struct, frozen=True, tag="follow"):
 
 
 class Deliver(Struct, frozen=True, tag="deliver"):
-    """Offer what waits for a session's people; answered when nothing more can be offered."""
+    """Offer what waits for a session; answered when nothing more can be offered."""
 
     n: int
     key: SessionKey
@@ -74,13 +74,13 @@ class AskOutcome(Struct, frozen=True, tag="outcome"):
 
 
 class DeliveryShown(Struct, frozen=True, tag="shown"):
-    """A person can see what was delivered under this key."""
+    """Confirm that a person can see what was delivered under this key."""
 
     key: str
 
 
 class AskScene(Struct, frozen=True, tag="scene"):
-    """How a session stands, with so many of its latest rows."""
+    """Ask how a session stands, with so many of its latest rows."""
 
     n: int
     key: SessionKey
@@ -92,7 +92,7 @@ class AskCommands(Struct, frozen=True, tag="commands"):
 
 
 class AskConversations(Struct, frozen=True, tag="conversations"):
-    """Of one lane, or of all; the latest first."""
+    """Ask for the conversations of one session, or of all, the latest first."""
 
     n: int
     key: SessionKey | None
@@ -131,14 +131,14 @@ class SayTold(Struct, frozen=True, tag="accepted"):
 
 
 class Following(Struct, frozen=True, tag="following"):
-    """The session stood at `head` then; nothing is missed from there on, live text neither."""
+    """The session's position when following began; nothing after it is missed, nor live text."""
 
     n: int
     head: int
 
 
 class TurnOutcome(Struct, frozen=True, kw_only=True):
-    """Which conversation a lane has, and what a turn of it did."""
+    """The current conversation of a session, and what one of its turns did."""
 
     session_id: SessionId
     turn: TurnRow | None = None
@@ -206,7 +206,7 @@ class SummingUp(Struct, frozen=True, tag="compacting"):
 
 
 class Delivered(Struct, frozen=True, tag="reply"):
-    """To be shown, and acknowledged by its key."""
+    """A reply to show, and to confirm by its key."""
 
     key: str
     reply: Reply
@@ -228,7 +228,7 @@ def line(value: Asked | Told) -> bytes:
 
 
 def asked(raw: bytes) -> Asked:
-    """Raises ChannelDown for what is no word of ours."""
+    """Decode a request. Raise ChannelDown for anything else."""
     try:
         return _asked.decode(raw)
     except (msgspec.MsgspecError, UnicodeDecodeError, RecursionError) as broken:
@@ -236,7 +236,7 @@ def asked(raw: bytes) -> Asked:
 
 
 def told(raw: bytes) -> Told:
-    """Raises ChannelDown for what is no word of ours: another version runs there, say."""
+    """Decode an answer. Raise ChannelDown for anything else, such as another version's."""
     try:
         return _told.decode(raw)
     except (msgspec.MsgspecError, UnicodeDecodeError, RecursionError) as broken:
@@ -245,7 +245,7 @@ def told(raw: bytes) -> Told:
 
 
 def glimpsed(signal: Signal) -> Glimpsed | None:
-    """A live signal as it is told; what was recorded is told event by event instead."""
+    """Return a live signal as it is sent; recorded events are sent one by one instead."""
     session, turn = signal.session, signal.turn
     match signal.glimpse:
         case TextDelta(text=text):
@@ -294,6 +294,6 @@ def failure(n: int, error: HermesError) -> Failed:
 
 
 def error_of(failed: Failed) -> HermesError:
-    """The same error, on this side."""
+    """Return the same error on this side."""
     kinds = {kind.__name__: kind for kind in _TELLABLE}
     return kinds.get(failed.error, errors.Rejected)(failed.why)

@@ -1,7 +1,7 @@
-"""Answers of the Bot API, read strictly before the library sees them. Pure.
+"""Check the Bot API's answers before the library sees them. Pure.
 
-The library trusts its server: an answer of another shape makes it fail in ways that it does not
-declare. So each answer is reduced to the fields that we use, and the library gets only those.
+The library trusts its server and fails in undeclared ways on an answer of another shape. So each
+answer is reduced to the fields that we use, and the library gets only those.
 """
 
 import json
@@ -40,7 +40,7 @@ class NotOk(TelegramError):
 
 
 class OddAnswer(TelegramError):
-    """The answer is not the Bot API's: the request may have been obeyed, or not."""
+    """The answer is not in the Bot API's format: the call may have been done or not."""
 
     def __init__(self, said: str, *, status: int) -> None:
         super().__init__(said)
@@ -122,8 +122,8 @@ def is_success(status: int) -> bool:
 
 
 def decoded(body: bytes, kind: type[T]) -> T:
-    """Raise one of UNREADABLE when there is no such value in the body. Half of a surrogate pair, or
-    a number of more digits than an id has, spoils only the text or the number that it stands in."""
+    """Decode a body. Raise one of UNREADABLE when it holds no such value. Half of a surrogate pair,
+    or a number with too many digits, spoils only its own field."""
     try:
         return msgspec.json.decode(body, type=kind)
     except UNREADABLE:
@@ -143,7 +143,7 @@ def _number(digits: str) -> int:
 
 
 def _answer(body: bytes) -> _Answer | None:
-    """Every answer of the Bot API is such an object."""
+    """Decode the object that every answer of the Bot API is."""
     try:
         return decoded(body, _Answer)
     except UNREADABLE:
@@ -151,7 +151,7 @@ def _answer(body: bytes) -> _Answer | None:
 
 
 def _result(method: str, raw: Raw) -> Any:
-    """What the library needs to make its own value of. What nobody reads is not looked at."""
+    """Return what the library needs for its own value. Fields that nothing reads are skipped."""
     match method:
         case "getMe":
             me = msgspec.json.decode(raw, type=_Me)
@@ -178,8 +178,8 @@ def _message(sent: _Sent) -> Mapping[str, Any]:
 
 
 def _shown(raw: Raw) -> Mapping[str, Any]:
-    """What a copy shows and whose it is; nothing when that cannot be read, so that a copy whose
-    number is known can be taken away all the same."""
+    """Return what a copy shows and whose it is; nothing when that cannot be read, so that the copy
+    can be deleted by its number all the same."""
     try:
         copy = msgspec.json.decode(raw, type=_Copy)
     except UNREADABLE:

@@ -40,7 +40,8 @@ class _Answer(Struct):
 
 
 async def check(token: str, api_base: str, limit_s: float = ANSWER_S) -> Verdict:
-    """The token is in the address that is asked, so nothing of a failure is passed on."""
+    """Ask who the token belongs to. The token is part of the URL, so no detail of a failure is
+    passed on."""
     try:
         return await _ask(f"{api_base.rstrip('/')}/bot{token}/getMe", limit_s)
     except (HttpFailed, msgspec.DecodeError):

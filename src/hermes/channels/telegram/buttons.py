@@ -1,8 +1,8 @@
-"""Buttons under a question: what is written into them, and what a press says. Pure.
+"""The buttons under a question: their content, and what a press says. Pure.
 
-Telegram keeps 64 bytes for a button. What is longer stays in the card's outbox row: the button
-has its digest. A button in a
-group carries a stamp of the lane that was asked, so that nobody else answers by accident.
+Telegram keeps 64 bytes for a button. A longer value stays in the card's outbox row, and the button
+has its digest. A button in a group carries a stamp of the session that was asked, so that no other
+person answers by accident.
 """
 
 import base64
@@ -33,7 +33,7 @@ class Button(Struct, frozen=True):
 
 
 class Press(Struct, frozen=True):
-    """`text` is what the button says; where it is empty, `digest` names what was kept."""
+    """`text` is what the button says; if it is empty, `digest` names the stored value."""
 
     stamp: str = ""
     text: str = ""
@@ -44,7 +44,7 @@ class Press(Struct, frozen=True):
 
 
 def keyboard_of(reply: Reply) -> Sequence[Sequence[Button]]:
-    """The buttons of a reply in rows."""
+    """Return the buttons of a reply in rows."""
     name = name_of(reply.session)
     group = SessionName("telegram", "group", reply.address.chat)
     asked = name is not None and name.whole_chat == group.whole_chat
@@ -62,7 +62,7 @@ def keyboard_of(reply: Reply) -> Sequence[Sequence[Button]]:
 
 
 def press_of(code: str) -> Press:
-    """What was pressed. Words without any sign of ours are what the button says."""
+    """Return what was pressed. A code without our signs is the text itself."""
     for stamp in ("", code[:STAMP_CHARS]):
         sign, rest = code[len(stamp) : len(stamp) + 1], code[len(stamp) + 1 :]
         if sign == _KEPT:
@@ -88,5 +88,5 @@ def _button(label: str, says: str, stamp: str) -> Button:
 
 
 def digest_of(says: str) -> str:
-    """By which a press names what its button says, where that is too long for the button."""
+    """Return the digest by which a press names a value that is too long for the button."""
     return hashlib.sha256(says.encode()).hexdigest()[:32]

@@ -1,4 +1,4 @@
-"""What we ask of the Bot API, with its failures in our words. I/O."""
+"""The calls to the Bot API that we make, with its failures as our errors. I/O."""
 
 import asyncio
 import logging
@@ -42,7 +42,7 @@ _PREVIEWS_OFF = LinkPreviewOptions(is_disabled=True)
 
 
 class Letter(Struct, frozen=True, kw_only=True):
-    """A text for a chat; `marked`: it is MarkdownV2."""
+    """A text for a chat; with `marked` it is MarkdownV2."""
 
     chat: str
     thread: str = ""
@@ -52,8 +52,8 @@ class Letter(Struct, frozen=True, kw_only=True):
 
 
 class SeenMessage(Struct, frozen=True):
-    """A message of a chat, and whose it is; 0: not a user's. Of a file its name and size, as far
-    as Telegram keeps them; -1: it has none that it was sent with."""
+    """A message of a chat and its author; 0: not a user's. For a file its name and size, as far as
+    Telegram keeps them; -1: it has none."""
 
     text: str
     sender: int
@@ -70,14 +70,14 @@ def is_photo(media: Media, size: int) -> bool:
 
 
 class BotApi:
-    """What is said and shown in chats. Raises ChannelFailed and nothing else."""
+    """Send, change and delete messages. Raises only ChannelFailed."""
 
     def __init__(self, line: BotConnection, numbers: UpdateNumbers) -> None:
         self._line = line
         self._numbers = numbers
 
     async def say(self, letter: Letter) -> int:
-        """Returns the message's id."""
+        """Send a text. Return the message's id."""
         for _ in range(ADJUSTMENTS_MAX):
             try:
                 return await self._say(letter)
@@ -95,8 +95,8 @@ class BotApi:
         await self._line.ask(self._line.bot.delete_message(_chat(chat), message))
 
     async def look(self, address: Address, message: int) -> SeenMessage | None:
-        """A message as the chat shows it; None when there is none of this number. Telegram hands
-        one out only as a copy in a chat: that comes without a sound, and is taken away at once."""
+        """Return a message as the chat shows it; None when there is none with this number. Telegram
+        shows one only as a forwarded copy: it is sent silently and deleted at once."""
         bot, chat = self._line.bot, _chat(address.chat)
         copying = bot.forward_message(
             chat,
@@ -141,7 +141,7 @@ class BotApi:
     async def attach(
         self, address: Address, media: Media, content: bytes, caption: str = ""
     ) -> int:
-        """As what people can see or hear at once; else as a file."""
+        """Send a file as something that people see or hear at once, else as a document."""
         if len(content) > UPLOAD_BYTES_MAX:
             raise ChannelRefused(f"a bot may send {UPLOAD_BYTES_MAX // 1_000_000} MB at most")
         try:
@@ -156,7 +156,7 @@ class BotApi:
         return await self._attach(address, media, content, caption, plain=True)
 
     async def answer(self, query: str, words: str = "") -> None:
-        """A pressed button stops turning; people see the words for a moment."""
+        """End the spinner of a pressed button; people see the words for a moment."""
         await self._line.ask(self._line.bot.answer_callback_query(query, text=words or None))
 
     async def unbutton(self, chat: str, message: int) -> None:
@@ -166,7 +166,7 @@ class BotApi:
         await self._line.ask(bare)
 
     async def fetch(self, file_id: str) -> bytes | None:
-        """None when Telegram does not hand it out, however often it is asked."""
+        """Return a file's bytes; None when Telegram does not provide it after several tries."""
         for n in range(FETCH_TRIES):
             try:
                 async with asyncio.timeout(FETCH_S_MAX):
@@ -228,7 +228,7 @@ class BotApi:
 
 
 def _adjusted(letter: Letter, refused: ChannelRefused) -> Letter:
-    """The same words in a way that Telegram may take."""
+    """Return the same text in a form that Telegram may accept."""
     match refused:
         case Unreadable():
             return replace(letter, text=plain_of(letter.text), marked=False)

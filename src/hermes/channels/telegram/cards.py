@@ -1,7 +1,7 @@
-"""Take the buttons off a card when its question is closed, wherever it was answered.
+"""Remove the buttons of a card when its question is closed, wherever it was answered.
 
-A press closes nothing by itself: who presses may not be who is asked. So the state of the question
-decides, and a card whose question is open keeps its buttons, also across restarts.
+A press alone closes nothing, because another person may press. The state of the question decides,
+and a card whose question is open keeps its buttons, also after a restart.
 """
 
 import asyncio
@@ -38,7 +38,7 @@ Questions = Callable[[str], Awaitable[QuestionRow | None]]
 
 
 class OpenCards:
-    """The messages with buttons whose questions wait. Kept in a file of the channel."""
+    """The messages with buttons whose questions are open, kept in a file of the channel."""
 
     def __init__(self, memory: ChannelMemory, calls: BotApi) -> None:
         self._memory, self._calls = memory, calls
@@ -48,7 +48,7 @@ class OpenCards:
         self._guard = asyncio.Lock()
 
     async def shown(self, reply: Reply, message: int) -> None:
-        """A reply was sent. Remember it if it asks."""
+        """Remember a sent reply if it asks a question."""
         found = {id_ for _label, says in reply.buttons if (id_ := question_in(says))}
         new = [Card(id_, reply.address.chat, message) for id_ in sorted(found)]
         if new:
@@ -58,7 +58,7 @@ class OpenCards:
             self._news.set()
 
     async def pressed(self, chat: str, message: int, says: str) -> None:
-        """Somebody who may do so pressed. A button that answers no question is used up."""
+        """Note that a permitted person pressed. A button that answers no question is used up."""
         if question_in(says):
             self._hurry_until = time.monotonic() + SOON_S
             self._news.set()
@@ -67,7 +67,7 @@ class OpenCards:
 
     @contextlib.asynccontextmanager
     async def watched(self, questions: Questions) -> AsyncIterator[None]:
-        """Look after the open cards meanwhile."""
+        """Watch the open cards until the block ends."""
         watching = asyncio.create_task(self._watch(questions))
         try:
             yield
@@ -119,6 +119,6 @@ class OpenCards:
 
 
 def question_in(says: str) -> str:
-    """The id of the question that a button answers; empty when it answers none."""
+    """Return the id of the question that a button answers; empty when it answers none."""
     found = _ANSWER.fullmatch(says)
     return found[1] if found is not None else ""

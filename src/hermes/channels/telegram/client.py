@@ -1,4 +1,4 @@
-"""The channel itself: what the engine sends and shows, and what people write."""
+"""The channel: what the engine sends and shows, and what people write."""
 
 import asyncio
 import contextlib
@@ -86,7 +86,8 @@ class TelegramChannel:
         return render(text)
 
     async def send(self, reply: Reply, chunk: str, *, key: str) -> str:
-        """Telegram knows no keys, so `key` is of no use here: who is in doubt looks (C51)."""
+        """Send a chunk. Telegram has no idempotency keys, so `key` is unused; a send in doubt is
+        looked for instead (C51)."""
         letter = _letter(reply, chunk)
         message = await self._calls.say(letter)
         log.debug("%s is message %d", key, message)
@@ -124,7 +125,7 @@ class TelegramChannel:
         await self._calls.typing(address)
 
     async def react(self, address: Address, message: MessageId, sign: str) -> None:
-        """A message's id ends with its number; that of a pressed button has none."""
+        """Set a reaction. A message's id ends with its number; a pressed button's has none."""
         number = message.removeprefix(f"{address.chat}:").partition(":")[0]
         if number.isdecimal():
             await self._calls.react(address.chat, int(number), sign)
@@ -143,8 +144,8 @@ class TelegramChannel:
     async def find(
         self, address: Address, chunks: Sequence[str], *, behind: str, known: IsReceipt
     ) -> str:
-        """What is exactly what we would say, and ours, and no other reply's, cannot be anything
-        else."""
+        """Find a message that has exactly our text, is the bot's, and is not the message of another
+        reply."""
         return await self._looking.behind(
             address, behind, known, lambda seen: any(shows(seen.text, chunk) for chunk in chunks)
         )
@@ -152,7 +153,7 @@ class TelegramChannel:
     async def find_file(
         self, address: Address, media: Media, size: int, *, key: str, behind: str, known: IsReceipt
     ) -> str:
-        """By its name and size; a voice message has no name. A picture shows neither."""
+        """Find a file by name and size; a voice message has no name, a picture has neither."""
         if is_photo(media, size):
             log.info("%s may have arrived; pictures cannot be told apart", key)
             return ""
@@ -226,7 +227,8 @@ class TelegramChannel:
 
 
 def _letter(reply: Reply, chunk: str) -> Letter:
-    """Buttons stand under the last chunk, which may have words before it (C51)."""
+    """Return the message for a chunk. Buttons go under the last chunk, which may have words before
+    it (C51)."""
     buttons: Sequence[Sequence[Button]] = ()
     last = render(reply.text)[-1] if reply.buttons and reply.text.strip() else chunk
     if reply.buttons and (chunk == last or chunk.endswith(f"\n\n{last}")):
@@ -246,7 +248,8 @@ async def _hook_up(line: BotConnection, hook: TelegramWebhookSettings) -> None:
 
 
 async def _register(line: BotConnection, commands: Sequence[Command]) -> None:
-    """So that people see them when they type a slash. Without it all works as well."""
+    """List the commands at Telegram, so that people see them when they type a slash. A failure is
+    only logged."""
     try:
         await line.register(listed(commands))
     except ChannelFailed as failed:
@@ -254,7 +257,7 @@ async def _register(line: BotConnection, commands: Sequence[Command]) -> None:
 
 
 def listed(commands: Sequence[Command]) -> Sequence[tuple[str, str]]:
-    """Those that Telegram can list, by its rules: lower case, few characters, a summary."""
+    """Return the commands that Telegram can list: lower case, few characters, a summary."""
     found = []
     for command in commands:
         name = _COMMAND_NAME.fullmatch(command.name)
@@ -273,7 +276,7 @@ def _no_bot(unknown: TokenUnknown, api_base: str) -> Misconfigured:
 
 
 def _message(receipt: str) -> int:
-    """Raises ChannelRefused for a receipt that Telegram cannot have given."""
+    """Return the message id of a receipt. Raise ChannelRefused for one that is not Telegram's."""
     if not receipt.isdecimal():
         raise ChannelRefused("this message is not from Telegram")
     return int(receipt)

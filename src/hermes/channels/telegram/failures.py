@@ -1,4 +1,4 @@
-"""What Telegram answers when it does not do as asked, in the words of core/errors. Pure."""
+"""Turn Telegram's failures into the errors of core/errors. Pure."""
 
 import httpx
 from telegram.error import TelegramError
@@ -59,11 +59,11 @@ _BAD: tuple[tuple[str, type[ChannelRefused]], ...] = (
 
 
 def failure(error: TelegramError, *, hide: str) -> ChannelFailed:
-    """Name what went wrong. `hide` is the token: it stands in addresses, and addresses stand in
-    errors.
+    """Return the error for a failure. `hide` is the token, which is part of URLs in error texts.
 
-    Only the Bot API's own "not ok", and a request that never left, say that nothing was done. All
-    else is in doubt."""
+    Only the Bot API's own "not ok", and a request that was never sent, prove that nothing was done.
+    Everything else is in doubt.
+    """
     said = str(error).replace(hide, "•••").rstrip(".")
     match error:
         case FloodWait():
@@ -106,6 +106,6 @@ def _refusal(error: NotOk, said: str) -> ChannelFailed:
 
 
 def _never_left(error: TelegramError) -> bool:
-    """The request did not even get to the other side."""
+    """Return True if the request did not reach the server."""
     never = (httpx.ConnectError, httpx.ConnectTimeout, httpx.PoolTimeout, httpx.ProxyError)
     return isinstance(error.__cause__, (*never, httpx.UnsupportedProtocol))

@@ -39,7 +39,8 @@ def escape_code(text: str) -> str:
 
 
 def render_spans(spans: Spans, inside: frozenset[Mark] = frozenset()) -> str:
-    """`inside` are the marks that are open already: they cannot be nested in themselves."""
+    """Render spans. `inside` are the marks that are open already: they cannot be nested in
+    themselves."""
     out: list[str] = []
     for span in spans:
         shown = _render_span(span, inside)
@@ -65,7 +66,7 @@ def _render_span(span: Span, inside: frozenset[Mark]) -> str:
 
 
 def _clashes(out: list[str], shown: str) -> bool:
-    """Two italics side by side would read as an underline."""
+    """Return True for two italics side by side, which would read as an underline."""
     before = next((one for one in reversed(out) if one), "")
     if not shown.startswith("_") or not before.endswith("_"):
         return False

@@ -1,6 +1,6 @@
-"""The line to Telegram: one bot, opened when it is first needed. I/O.
+"""The connection to Telegram: one bot, opened when it is first needed. I/O.
 
-Everything that goes wrong on it is told as a ChannelFailed, without the token.
+Every failure is raised as a ChannelFailed, without the token.
 """
 
 import asyncio
@@ -38,7 +38,7 @@ class BotConnection:
         return self._wires.bot
 
     async def ask(self, call: Awaitable[_T], *, within_s: float = ASK_S_MAX) -> _T:
-        """Raises ChannelFailed. An answer that trickles in without an end is given up."""
+        """Make a call. Raise ChannelFailed. An answer that never ends is given up."""
         try:
             async with asyncio.timeout(within_s):
                 return await call
@@ -49,8 +49,8 @@ class BotConnection:
             raise ChannelSilent(why, delay_s=0.0) from None
 
     def serves(self, url: str) -> bool:
-        """Is this a file of Telegram's? The library would open one of this machine instead where
-        an answer names one."""
+        """Return True for a file on Telegram's server. Where an answer names a local path, the
+        library would open a file of this machine instead."""
         return url.startswith(f"{self._settings.api_base}/file/bot")
 
     async def me(self) -> Me:
@@ -62,7 +62,7 @@ class BotConnection:
         await self.ask(self.bot.set_my_commands(listed))
 
     async def listen_by_poll(self) -> None:
-        """A webhook and a poll exclude one another. What waits is kept."""
+        """Remove the webhook, because it excludes polling. Waiting updates are kept."""
         await self.ask(self.bot.delete_webhook(drop_pending_updates=False))
 
     async def listen_by_hook(self, url: str, secret: str) -> None:
@@ -76,7 +76,7 @@ class BotConnection:
         await self.ask(hooked)
 
     async def poll(self, offset: int, *, timeout_s: float, silence_s: float) -> Sequence[Raw]:
-        """Updates from `offset` on; the ones before are confirmed by asking."""
+        """Return the updates from `offset` on; asking confirms those before it."""
         polling = self._wires.polling
         asked = self.bot.get_updates(
             offset=offset or None,
@@ -88,7 +88,7 @@ class BotConnection:
         return polling.batch
 
     async def rebuild_poll(self) -> None:
-        """A socket that is dead does not say so: forget it and begin with another."""
+        """Close the connection and open another: a half-open socket reports nothing."""
         await self._wires.rebuild_poll()
 
     async def aclose(self) -> None:

@@ -22,7 +22,8 @@ class Looking(Struct, frozen=True):
     async def behind(
         self, address: Address, behind: str, known: IsReceipt, fits: Callable[[SeenMessage], bool]
     ) -> str:
-        """The receipt of the first message that fits, is the bot's and is no other reply's."""
+        """Return the receipt of the first message that matches, is the bot's and belongs to no
+        other reply."""
         for message in next_numbers(address.chat, behind):
             if self.numbers.is_sent(address.chat, message):
                 continue

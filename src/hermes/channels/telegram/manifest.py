@@ -1,4 +1,4 @@
-"""What Telegram can do and wants, as data."""
+"""The facts of Telegram: what it can do, and its limits."""
 
 from typing import Final
 

@@ -1,7 +1,7 @@
-"""A tree of Markdown to MarkdownV2. Pure.
+"""Render a Markdown tree as MarkdownV2. Pure.
 
 Telegram has no headings, lists, rules or tables: a heading is bold, an item has a bullet, a table
-is laid out in a block of fixed width.
+is a block of fixed width.
 """
 
 import re
@@ -25,7 +25,7 @@ _LANGUAGE = re.compile(r"[^\w+#.-]")
 
 
 def markdown_v2(text: str) -> str:
-    """One message's worth. Every line of the result stands for one line of the text, or a block."""
+    """Render one message. Every line of the result is one line of the text, or a block."""
     return "\n".join(_render_block(block) for block in parse_markdown(text, SCHEMES))
 
 

@@ -1,7 +1,8 @@
-"""How far the numbers of messages have come, and which of them are ours. Pure.
+"""Track the highest message numbers, and which messages are ours. Pure.
 
-Telegram counts on: private chats and small groups of a bot share one row of numbers, and each
-larger group or channel has its own. So what is sent now gets a higher number than all before it.
+Telegram numbers messages upwards: private chats and small groups of a bot share one sequence, and
+each larger group or channel has its own. So a message that is sent now gets a higher number than
+all before it.
 """
 
 from collections import OrderedDict
@@ -21,7 +22,7 @@ class UpdateNumbers:
         self._sent: OrderedDict[tuple[str, int], None] = OrderedDict()
 
     def seen(self, chat: str, message: int) -> None:
-        """There is a message of this number."""
+        """Note that a message with this number exists."""
         row = _row(chat)
         self._last[row] = max(message, self._last.get(row, 0))
         self._last.move_to_end(row)
@@ -29,7 +30,7 @@ class UpdateNumbers:
             self._last.popitem(last=False)
 
     def sent(self, chat: str, message: int) -> None:
-        """And it is the message of one reply, and of no other."""
+        """Note that this number is the message of one reply, and of no other."""
         self.seen(chat, message)
         self._sent[chat, message] = None
         if len(self._sent) > SENT_MAX:
@@ -39,12 +40,12 @@ class UpdateNumbers:
         return (chat, message) in self._sent
 
     def last(self, chat: str) -> int:
-        """The highest that is known; 0 when none is."""
+        """Return the highest known number; 0 when none is known."""
         return self._last.get(_row(chat), 0)
 
 
 def next_numbers(chat: str, behind: str) -> range:
-    """Where to look for what was sent behind this receipt."""
+    """Return the numbers that a message sent after this receipt may have."""
     if not behind.isdecimal():
         return range(0)
     first = int(behind) + 1

@@ -1,4 +1,4 @@
-"""Telegram as one value: see `ChannelPlugin`."""
+"""Telegram as a `ChannelPlugin`."""
 
 from collections.abc import Mapping, Sequence
 from pathlib import Path
@@ -72,7 +72,7 @@ class TelegramPlugin:
     test_message = "Hermes is here. Write to me whenever you like."
 
     def owner_chat(self, raw: Raw) -> Address | None:
-        """A private chat has the number of its person."""
+        """Return the first person's private chat, which has that person's id."""
         people = raw.get("allowed_users")
         first = people[0] if isinstance(people, Sequence) and people else None
         return Address(platform=self.name, chat=str(first)) if isinstance(first, int) else None
@@ -103,7 +103,8 @@ class TelegramPlugin:
         return self.read(raw, secrets).common.role
 
     async def check(self, raw: Raw, secrets: Mapping[str, str]) -> SetupCheck:
-        """Only what the call needs is read: the rest of the section may be unfinished."""
+        """Ask who the bot is. Only the token and the address are read: the rest of the section may
+        be incomplete."""
         own = _text(raw, "token")
         base = (_text(raw, "api_base") or API_BASE).rstrip("/").removesuffix("/bot")
         match await bot_token.check(own or secrets.get(TOKEN_SECRET, ""), base):

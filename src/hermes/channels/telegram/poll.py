@@ -1,4 +1,4 @@
-"""Long polling. The offset moves only when every update of a batch has been stored. I/O."""
+"""Long polling. The offset moves only after every update of a batch was stored. I/O."""
 
 import asyncio
 import logging
@@ -31,7 +31,7 @@ class PollTimeouts(Struct, frozen=True, kw_only=True):
 async def poll_for_ever(
     line: BotConnection, receiver: TelegramReceiver, *, timeout_s: float, patience: PollTimeouts
 ) -> None:
-    """Raises ChannelDown when it must be begun anew."""
+    """Poll until cancelled. Raise ChannelDown when the connection must be opened again."""
     offset = failures = 0
     loop = asyncio.get_running_loop()
     while True:
@@ -63,7 +63,7 @@ async def _recover(line: BotConnection, down: ChannelDown, pause_s: float) -> No
 
 
 async def _taken(receiver: TelegramReceiver, batch: Sequence[Raw]) -> int:
-    """Where to go on. Nothing is confirmed when one of them could not be stored."""
+    """Return the next offset. Nothing is confirmed if one update could not be stored."""
     last = max((head.update_id for raw in batch if (head := _head(raw))), default=None)
     if last is None:
         raise ChannelDown("Telegram sends updates without an id", delay_s=DOWN_S)

@@ -1,6 +1,6 @@
-"""From an update to an accepted message: files fetched, strangers told, buttons answered. I/O.
+"""From an update to an accepted message: fetch files, answer strangers and buttons. I/O.
 
-Whatever returns from here has been dealt with and may be confirmed to Telegram.
+An update that returned from here may be confirmed to Telegram.
 """
 
 import contextlib
@@ -45,7 +45,7 @@ class TelegramCourier:
 
 
 class TelegramReceiver:
-    """One connection's worth: who we are, and at which host we stand."""
+    """The receiver of one connection."""
 
     def __init__(
         self,
@@ -65,7 +65,7 @@ class TelegramReceiver:
         self._reception = reception
 
     async def take_all(self, updates: Iterable[Update]) -> None:
-        """Raises what keeps one from being stored."""
+        """Take a batch. Raise the error that kept an update from being stored."""
         await take_in_order(updates, chat_of, self.take)
 
     async def take(self, update: Update) -> None:
@@ -92,7 +92,7 @@ class TelegramReceiver:
         return None
 
     async def _kept(self, chat: str, digest: str) -> str:
-        """What a long button says: its card stands in the outbox, whichever process sent it."""
+        """Return what a long button says. Its card is in the outbox, whichever process sent it."""
         cards = await self.host.store.outbox.cards(NAME, chat, limit=CARDS_MAX)
         says = (says for card in cards for _label, says in card.buttons)
         return next((text for text in says if digest_of(text) == digest), "")
@@ -103,7 +103,8 @@ class TelegramReceiver:
 
 
 def parsed(raw: Raw | bytes) -> Update | None:
-    """None for what nobody can read: it is named in the log, without its words, and skipped."""
+    """Decode an update; None for one that cannot be read, which is logged without its text and
+    skipped."""
     try:
         return decoded(bytes(raw), Update)
     except UNREADABLE as wrong:

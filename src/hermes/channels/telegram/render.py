@@ -1,4 +1,4 @@
-"""A reply's text to the chunks that Telegram gets, and back to plain text. Pure."""
+"""Render a reply as the chunks that Telegram gets, and back to plain text. Pure."""
 
 import re
 from collections.abc import Callable, Sequence
@@ -24,7 +24,8 @@ _ESCAPE = re.compile(r"\\([!-/:-@\[-`{-~])")
 
 
 def render(text: str) -> Sequence[str]:
-    """MarkdownV2, each chunk within the limit after escaping. What shows nothing is no chunk."""
+    """Return MarkdownV2 chunks, each within the limit after escaping. A chunk that shows nothing is
+    left out."""
     chunks = _chunks(text, markdown_v2)
     return chunks or _chunks(text, escape)  # marks alone are meant as text
 
@@ -37,13 +38,13 @@ def _chunks(text: str, convert: Callable[[str], str]) -> Sequence[str]:
 
 
 def plain_of(chunk: str) -> str:
-    """What a chunk says without its marks, for when Telegram cannot read them."""
+    """Return a chunk without its marks, for when Telegram cannot parse them."""
     return _TOKEN.sub(_plain_token, chunk)
 
 
 def shows(text: str, chunk: str) -> bool:
-    """Is this what the chunk looks like in a chat, with its marks read or without? Blanks do not
-    count: Telegram has rules of its own for those at the ends of lines and blocks."""
+    """Return True if the text is what the chunk looks like in a chat, with its marks parsed or not.
+    Spaces do not count: Telegram trims them by its own rules."""
     read = _TOKEN.sub(lambda token: "" if token["url"] is not None else _plain_token(token), chunk)
     return _letters(text) in (_letters(read), _letters(plain_of(chunk)), _letters(chunk))
 
@@ -65,6 +66,6 @@ def _plain_token(token: re.Match[str]) -> str:
 
 
 def draft_of(text: str) -> str:
-    """The beginning of an answer that is still being written, without the marks that are whole."""
+    """Return the beginning of an unfinished answer, without marks."""
     shown = plain_of(markdown_v2(first_part(text, TEXT_UNITS_MAX))).strip()
     return first_part(shown, TEXT_UNITS_MAX - len(CURSOR), utf16_units).rstrip() + CURSOR

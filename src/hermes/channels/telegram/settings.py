@@ -1,4 +1,4 @@
-"""`platforms.telegram` as a value: every key is checked, what is wrong is named with its fix."""
+"""`platforms.telegram` as a value: every key is checked, and an error names the fix."""
 
 import re
 from collections.abc import Mapping
@@ -31,7 +31,7 @@ _WEBHOOK_TOKEN = re.compile(r"[A-Za-z0-9_-]{1,256}")
 
 @dataclass(frozen=True, kw_only=True)
 class TelegramWebhookSettings:
-    """Telegram calls `url`, the proxy in front of us passes that on to `host` and `port`."""
+    """Telegram calls `url`, and the proxy in front of us forwards that to `host` and `port`."""
 
     url: str
     host: str = "127.0.0.1"
@@ -41,7 +41,7 @@ class TelegramWebhookSettings:
 
 @dataclass(frozen=True, kw_only=True)
 class TelegramSettings:
-    """The token and the secret do not show themselves."""
+    """The section as a value. Its text form hides the token and the secret."""
 
     token: str = field(repr=False)
     api_base: str = API_BASE  # without /bot
@@ -52,20 +52,20 @@ class TelegramSettings:
 
     @property
     def bot_id(self) -> int:
-        """The bot's own number: every token of Telegram's begins with it. -1: this one is odd."""
+        """The bot's id, with which every token begins; -1 for a token of another form."""
         number = self.token.partition(":")[0]
         return int(number) if number.isdecimal() else -1
 
     @property
     def notices(self) -> tuple[str, ...]:
-        """What the owner should hear at a start."""
+        """Warnings for the owner at a start."""
         return () if self.common.allowed_users or self.common.allowed_chats else (NOBODY,)
 
 
 def telegram_settings(
     raw: Mapping[str, object], secrets: Mapping[str, str] | None = None
 ) -> TelegramSettings:
-    """Raises Misconfigured for the first thing that is wrong."""
+    """Read the section. Raise Misconfigured for the first problem."""
     known = secrets or {}
     section = SectionReader(raw, _AT, KEYS)
     mode = section.one_of("mode", ("polling", "webhook"), "polling")
@@ -103,7 +103,7 @@ def _api_base(url: str) -> str:
 def _webhook(
     section: SectionReader, secrets: Mapping[str, str], *, used: bool
 ) -> TelegramWebhookSettings | None:
-    """One that is not used may be incomplete, but not misspelt."""
+    """Read the webhook's section. An unused one may be incomplete, but not misspelt."""
     given = section.section("webhook", _WEBHOOK_KEYS)
     if not used:
         return None

@@ -1,4 +1,4 @@
-"""Telegram's updates to messages of ours: who speaks, in which lane, and is it for us? Pure."""
+"""Translate Telegram's updates into messages: who speaks, in which session, is it for us? Pure."""
 
 import re
 from typing import Literal
@@ -50,7 +50,7 @@ class Me(Struct, frozen=True):
 
 
 class Manners(Struct, frozen=True, kw_only=True):
-    """How to behave where more than two are in a chat, and what is a command of ours."""
+    """How to behave in groups, and which words are commands of ours."""
 
     require_mention: bool = True
     isolation: Isolation = DEFAULT_ISOLATION
@@ -59,7 +59,7 @@ class Manners(Struct, frozen=True, kw_only=True):
 
 
 class Pressed(Struct, frozen=True, kw_only=True):
-    """A button was pressed. The message has the button's words, unless those were kept by us."""
+    """A pressed button. The message has the button's words, unless they are in the outbox."""
 
     inbound: Inbound
     query: str
@@ -68,7 +68,7 @@ class Pressed(Struct, frozen=True, kw_only=True):
 
 
 def translate(update: Update, me: Me, manners: Manners, *, at: float) -> Arrival | Pressed | None:
-    """None for what is not meant for us, or is nothing to answer."""
+    """Translate an update; None for one that is not for us or has nothing to answer."""
     if update.callback_query is not None:
         return _pressed(update.callback_query, me, manners, at)
     first = update.message or update.channel_post
@@ -140,8 +140,8 @@ def _inbound(
 
 
 def _labels(message: TelegramMessage, speaker: Person, me: Me) -> tuple[str, ...]:
-    """Whoever passes a message on, picks one of a bot, or quotes one, has not written it. Behind
-    the name of a chat may be anybody."""
+    """Label a message that its sender did not write: forwarded, picked from a bot, or quoted. A
+    chat's name can hide any author."""
     quoted = quote_source(message)
     foreign = quoted is not None and not _wrote(quoted, (speaker.id, str(me.id)))
     own = _wrote(message, (speaker.id,)) and not foreign and not _is_bot(message)
@@ -149,7 +149,7 @@ def _labels(message: TelegramMessage, speaker: Person, me: Me) -> tuple[str, ...
 
 
 def _wrote(message: TelegramMessage, known: tuple[str, ...]) -> bool:
-    """Is it in the words of one of these?"""
+    """Return True if one of these wrote the message."""
     origin = message.forward_origin
     writer = origin.sender_user if origin is not None else message.sender
     named = message.sender_chat is None and author_bot(message) is None
@@ -165,19 +165,21 @@ def _lane(kind: Kind, chat: str, thread: str, speaker: Person, isolation: Isolat
 
 
 def _thread(message: TelegramMessage) -> str:
-    """Only a topic is a thread; an answer to an answer has such a number as well."""
+    """Return the topic; a reply to a reply has such a number as well and is no topic."""
     topic = message.is_topic_message and message.message_thread_id
     return str(message.message_thread_id) if topic else ""
 
 
 def _is_bot(message: TelegramMessage) -> bool:
-    """Another program speaks, and reads what we answer. An anonymous admin is a person."""
+    """Return True if another program speaks, which also reads our answers. An anonymous admin is a
+    person."""
     user = message.sender
     return message.sender_chat is None and user is not None and user.is_bot
 
 
 def _speaker(message: TelegramMessage, me: Me, manners: Manners) -> Person | None:
-    """By the id that never changes. A chat can speak, too: an anonymous admin, a channel."""
+    """Return the sender by the id that never changes. A chat can speak, too: an anonymous admin, a
+    channel."""
     if message.sender_chat is not None:
         return Person(id=str(message.sender_chat.id), name=title_of(message.sender_chat))
     user = message.sender
@@ -191,7 +193,7 @@ def _person(user: User) -> Person:
 
 
 def _unaddressed(text: str, me: Me) -> str | None:
-    """Without our name at its beginning; None when it is another bot's command."""
+    """Return the text without our name at its beginning; None for another bot's command."""
     stripped = re.sub(rf"^\s*@{re.escape(me.username)}\b[\s,:]*", "", text, flags=re.IGNORECASE)
     words = stripped if stripped or not text else text
     command = _COMMAND.match(words)
@@ -216,7 +218,8 @@ def _is_for_us(message: TelegramMessage, words: str, me: Me, manners: Manners) -
 
 
 def _answers_us(message: TelegramMessage, me: Me) -> bool:
-    """Everything in a topic is an answer to the message that opened it; that is not meant."""
+    """Return True for a reply to us. Every message in a topic replies to the one that opened it;
+    that does not count."""
     answered = message.reply_to_message
     if answered is None or answered.forum_topic_created is not None:
         return False
@@ -229,7 +232,8 @@ def _names_command(words: str, manners: Manners) -> bool:
 
 
 def _welcome(body: str, manners: Manners) -> str:
-    """What Telegram sends when somebody opens the bot is a wish for help, or brings an invite."""
+    """Handle /start, which Telegram sends when a person opens the bot: it asks for help, or brings
+    an invite."""
     if code_in(body):
         return body
     begins = body == "/start" or body.startswith("/start ")
@@ -246,7 +250,7 @@ def _lead(message: TelegramMessage, kind: Kind, speaker: Person, manners: Manner
 
 
 def _content(message: TelegramMessage, words: str) -> tuple[str, tuple[IncomingFile, ...]]:
-    """The words, and the files to fetch. What comes without words is named."""
+    """Return the words and the files to fetch. What comes without words is named."""
     files, large = sorted_by_size(files_of(message), FILE_BYTES_MAX)
     said = [words] if words.strip() else [] if large else list(nouns(message))
     return "\n".join([*said, *large]), files

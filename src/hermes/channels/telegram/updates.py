@@ -1,10 +1,10 @@
-"""The parts of Telegram's updates that we read. What is not named here is ignored when decoded."""
+"""The parts of Telegram's updates that we read. Other fields are ignored."""
 
 from msgspec import Struct, field
 
 
 class UpdateHead(Struct, frozen=True):
-    """Enough to confirm an update that cannot be read otherwise."""
+    """What is needed to confirm an update that cannot be decoded."""
 
     update_id: int
 
@@ -96,7 +96,7 @@ class ForwardOrigin(Struct, frozen=True):
 
 
 class Started(Struct, frozen=True):
-    """A topic was opened; to be in it is no reply to that message."""
+    """A topic was opened; writing in it is no reply to that message."""
 
 
 class TelegramMessage(Struct, frozen=True, kw_only=True):
@@ -154,13 +154,13 @@ WANTED = ("message", "edited_message", "channel_post", "edited_channel_post", "c
 
 
 def message_of(update: Update) -> TelegramMessage | None:
-    """What it is about: a message, or the one whose button was pressed."""
+    """Return the message of an update, or the one whose button was pressed."""
     asked = update.callback_query.message if update.callback_query is not None else None
     posts = (update.message, update.edited_message, update.channel_post, update.edited_channel_post)
     return next((message for message in (*posts, asked) if message is not None), None)
 
 
 def chat_of(update: Update) -> int:
-    """Where it happened; what belongs together stays in order."""
+    """Return the chat of an update; updates of one chat stay in order."""
     found = message_of(update)
     return found.chat.id if found is not None else 0

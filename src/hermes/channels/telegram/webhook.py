@@ -1,4 +1,4 @@
-"""Telegram calls us: an HTTP server that says 200 only after the commit. I/O."""
+"""Receive updates by webhook: an HTTP server that responds 200 only after the commit. I/O."""
 
 import hashlib
 import hmac
@@ -29,7 +29,7 @@ log = logging.getLogger("hermes.channels.telegram")
 
 
 def public_url(settings: TelegramWebhookSettings) -> str:
-    """Where Telegram is told to call: nobody else knows the last part."""
+    """Return the URL that Telegram is told to call; its last part is secret."""
     return f"{settings.url}/{_path(settings)}"
 
 
@@ -38,7 +38,7 @@ def _path(settings: TelegramWebhookSettings) -> str:
 
 
 class WebhookReceiver:
-    """Takes one update a request; those of one chat one after the other."""
+    """Takes one update per request; those of one chat one after the other."""
 
     def __init__(self, settings: TelegramWebhookSettings, receiver: TelegramReceiver) -> None:
         self._settings = settings
@@ -46,7 +46,7 @@ class WebhookReceiver:
 
     @asynccontextmanager
     async def open(self) -> AsyncIterator[None]:
-        """The port is open, until the block ends."""
+        """Listen on the port until the block ends."""
         site = PlainSite([HttpRoute("/{path:path}", self._update, ["POST"])])
         async with serving(site, [bound(self._settings)], TERMS):
             yield

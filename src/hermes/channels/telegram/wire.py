@@ -39,7 +39,7 @@ class _Batch(Struct):
 
 
 def _updates(body: bytes) -> tuple[Raw, ...]:
-    """One that is odd does not hold up the others."""
+    """Return the raw updates. One that cannot be read does not hold up the others."""
     try:
         return decoded(body, _Batch).result
     except UNREADABLE as wrong:
@@ -47,7 +47,7 @@ def _updates(body: bytes) -> tuple[Raw, ...]:
 
 
 class BotRequest(HTTPXRequest):
-    """Everything but polling."""
+    """The HTTP client for all calls except polling."""
 
     async def do_request(
         self, url: str, method: str, *rest: Any, **named: Any
@@ -61,7 +61,8 @@ class BotRequest(HTTPXRequest):
 
 
 class PollRequest(BotRequest):
-    """Polling: each batch is kept as it came, and the library sees an empty one."""
+    """The HTTP client for polling: it keeps each batch as it came, and shows the library an empty
+    one."""
 
     def __init__(self, **options: Any) -> None:
         super().__init__(**options)
@@ -78,7 +79,7 @@ class PollRequest(BotRequest):
 
 
 async def _bounded(response: httpx.Response) -> None:
-    """Read no more of an answer than the largest that there can be."""
+    """Read at most as much of an answer as the largest valid one has."""
     assert isinstance(response.stream, httpx.AsyncByteStream)
     response.stream = _Bounded(response.stream)
 
@@ -101,7 +102,7 @@ class _Bounded(httpx.AsyncByteStream):
 
 @dataclass(frozen=True)
 class Wires:
-    """One bot: what is asked of it, and the long poll on a connection of its own."""
+    """The connections of one bot: one for calls, and one for the long poll."""
 
     bot: Bot
     asking: BotRequest
@@ -117,7 +118,7 @@ class Wires:
 
 
 def connect(settings: TelegramSettings) -> Wires:
-    """Nothing is sent yet."""
+    """Make the clients. Nothing is sent yet."""
     secure = settings.api_base.startswith("https://")
     client = {
         "trust_env": not is_loopback(settings.api_base),

@@ -1,4 +1,4 @@
-"""What a message is about when it is not text: a place, a poll, a sticker, in a few words. Pure."""
+"""Describe messages that are not text (a place, a poll, a sticker) in a few words. Pure."""
 
 import re
 from collections.abc import Callable, Iterator
@@ -34,13 +34,13 @@ def title_of(chat: TelegramChat) -> str:
 
 
 def quote_source(message: TelegramMessage) -> TelegramMessage | None:
-    """The message that is being answered."""
+    """Return the message that is replied to."""
     answered = message.reply_to_message
     return answered if answered is not None and answered.forum_topic_created is None else None
 
 
 def quote_of(message: TelegramMessage) -> str:
-    """The words that are being answered, as a quote."""
+    """Return the words that are replied to, as a quote."""
     answered = quote_source(message)
     if answered is None:
         return ""
@@ -61,12 +61,12 @@ def forwarded(origin: ForwardOrigin) -> str:
 
 
 def author_bot(message: TelegramMessage) -> User | None:
-    """The bot that wrote what a person only picked or signed."""
+    """Return the bot that wrote a message which a person only picked or signed."""
     return message.via_bot or message.sender_business_bot
 
 
 def passed_on(message: TelegramMessage) -> str:
-    """Says that somebody else wrote it; empty when the sender did."""
+    """Return a note that another person wrote the message; empty when its sender did."""
     author = author_bot(message)
     through = ""
     if author is not None:
@@ -77,7 +77,7 @@ def passed_on(message: TelegramMessage) -> str:
 
 
 def files_of(message: TelegramMessage) -> Iterator[tuple[IncomingFile, int]]:
-    """What came with a message, and how many bytes it has."""
+    """Return the files of a message with their sizes."""
     if message.photo:
         small = [size for size in message.photo if size.file_size <= FILE_BYTES_MAX]
         best = max(small or message.photo, key=lambda size: size.width * size.height)
@@ -96,7 +96,7 @@ def files_of(message: TelegramMessage) -> Iterator[tuple[IncomingFile, int]]:
 
 
 def nouns(message: TelegramMessage) -> Iterator[str]:
-    """What a message holds beside text, each in parentheses."""
+    """Return what a message holds besides text, each in parentheses."""
     for wanted, _ in files_of(message):
         yield f"(a {wanted.noun})"
     if message.sticker is not None:
@@ -116,7 +116,7 @@ def incoming(sticker: Sticker) -> IncomingSticker:
 
 
 def picture_of(sticker: Sticker) -> IncomingFile | None:
-    """The still picture by which a sticker can be described."""
+    """Return the still picture from which a sticker can be described."""
     still = not sticker.is_animated and not sticker.is_video
     file = sticker if still else sticker.thumbnail
     if file is None or file.file_size > FILE_BYTES_MAX:

@@ -1,1 +1,1 @@
-"""Signed events of other programs: each becomes a turn, once."""
+"""Signed events from other programs: each becomes one turn."""

@@ -1,4 +1,4 @@
-"""What the engine knows of this channel: answers stay in the store unless a route says where."""
+"""The facts of this channel: answers stay in the store unless a route delivers them."""
 
 from hermes.core.channel import Manifest
 

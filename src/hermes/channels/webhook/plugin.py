@@ -1,4 +1,4 @@
-"""Webhooks as one value: see `ChannelPlugin`."""
+"""Webhooks as a `ChannelPlugin`."""
 
 import os
 from collections.abc import Mapping
@@ -69,7 +69,7 @@ class WebhookPlugin:
         )
 
     def role(self, _raw: Raw, _secrets: Mapping[str, str]) -> RoleOf | None:
-        """Programs speak here; a signature is all they have."""
+        """Return None: programs write here, and their signature is their only proof."""
         return None
 
     async def check(self, raw: Raw, secrets: Mapping[str, str]) -> SetupCheck:

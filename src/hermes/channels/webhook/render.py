@@ -1,4 +1,4 @@
-"""Replies as this channel would send them: whole. Nothing is sent; whoever wants one reads it."""
+"""Replies of this channel: whole. Nothing is sent; clients read them."""
 
 
 def render(text: str) -> tuple[str, ...]:

@@ -1,4 +1,4 @@
-"""The channel itself: an HTTP server. An event is acknowledged after its commit, never before."""
+"""The channel: an HTTP server that acknowledges an event only after its commit."""
 
 import asyncio
 import errno
@@ -42,7 +42,7 @@ log = logging.getLogger("hermes.channels.webhook")
 
 
 class WebhookChannel:
-    """Both sides of the channel. `port` is where it listens at the moment; 0: it does not."""
+    """Both sides of the channel. `port` is where it listens; 0: it does not."""
 
     def __init__(
         self,
@@ -52,8 +52,8 @@ class WebhookChannel:
         secret: Callable[[str], str] | None = None,
         body_s_max: float = BODY_S_MAX,
     ) -> None:
-        """`secret` tells the one of a route that counts now; without it those of the settings
-        count for ever. `memory` is a folder of its own."""
+        """`secret` returns the current secret of a route; without it those of the settings count.
+        `memory` is a folder for this channel."""
         self._settings = settings
         self._secret = secret or (lambda name: settings.routes[name].secret)
         self._body_s_max = body_s_max
@@ -69,7 +69,7 @@ class WebhookChannel:
         return render(text)
 
     async def send(self, reply: Reply, chunk: str, *, key: str) -> str:
-        """The sender of an event has gone; its answer is read in the session."""
+        """Do nothing: the sender has disconnected, and the answer is read in the session."""
         log.debug("%s of %d characters is stored, not sent", reply.id, len(chunk))
         return key
 
@@ -131,7 +131,8 @@ class WebhookChannel:
     def _signed(
         self, route: WebhookRoute, request: HttpRequest, body: bytes, now: float
     ) -> Signed | Refusal:
-        """A good signature always counts: nobody can keep a sender out by failing beside him."""
+        """Check the signature. A valid one is always accepted, so wrong signatures from the same
+        address cannot lock its sender out."""
         secret, visitor = self._secret(route.name), request.visitor
         if not secret:
             return Refusal(401, "the route has no secret")
@@ -147,7 +148,7 @@ class WebhookChannel:
 
 
 class _Checked(PlainSite):
-    """Who asks, by which name, is looked at before anything else."""
+    """Check Host and origin of a request before anything else (DNS rebinding, CSRF)."""
 
     def __init__(self, places: Sequence[Place], reach: NetworkReach) -> None:
         super().__init__(places)
@@ -167,7 +168,7 @@ _USED = Refusal(
 
 
 def bound(host: str, port: int) -> socket.socket:
-    """Raises Misconfigured when nobody can listen there."""
+    """Return a listening socket. Raise Misconfigured when the address cannot be used."""
     family = socket.AF_INET6 if ":" in host else socket.AF_INET
     # With its protocol named, asyncio sends small pieces at once (TCP_NODELAY).
     listener = socket.socket(family, socket.SOCK_STREAM, socket.IPPROTO_TCP)
@@ -200,7 +201,7 @@ async def _body(request: HttpRequest, within_s: float) -> bytes | Refusal:
 
 
 async def _address(channel_host: ChannelHost, route: WebhookRoute) -> Address:
-    """Where the answer goes. An event is kept even when there is no home to answer to."""
+    """Return where the answer goes. An event is kept even when no home chat is set."""
     target: Address | Literal["home"] = route.deliver
     if target != "home":
         return target

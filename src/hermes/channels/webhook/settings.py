@@ -1,4 +1,4 @@
-"""`platforms.webhook` as values: which routes there are, how each is signed, where answers go."""
+"""`platforms.webhook` as values: the routes, how each is signed, where answers go."""
 
 import re
 from collections.abc import Iterable, Mapping
@@ -28,7 +28,7 @@ S = TypeVar("S", bound=Struct)
 
 @dataclass(frozen=True, kw_only=True)
 class WebhookRoute:
-    """One address for events. The secret does not show itself."""
+    """One URL for events. Its text form hides the secret."""
 
     name: str
     secret: str = field(repr=False)
@@ -84,7 +84,7 @@ _FIXES = {
 
 
 def webhook_settings(raw: Mapping[str, object], secrets: Mapping[str, str]) -> WebhookSettings:
-    """Raises Misconfigured for the first thing that is wrong."""
+    """Read the section. Raise Misconfigured for the first problem."""
     platform = _converted(raw, _Platform, HERE)
     if not platform.routes:
         fix = "Add one: platforms.webhook.routes.NAME.prompt, and its secret"
@@ -97,7 +97,7 @@ def webhook_settings(raw: Mapping[str, object], secrets: Mapping[str, str]) -> W
 
 
 def secret_now(route: str, raw: Mapping[str, object], secrets: Mapping[str, str]) -> str:
-    """The secret that counts at this moment; empty when there is none that could be used."""
+    """Return the current secret; empty when none can be used."""
     routes = raw.get("routes")
     section = routes.get(route) if isinstance(routes, Mapping) else None
     if not isinstance(section, Mapping):
@@ -109,7 +109,7 @@ def secret_now(route: str, raw: Mapping[str, object], secrets: Mapping[str, str]
 
 
 def secret_name(route: str) -> str:
-    """The name under which a route's secret may stand in .env."""
+    """Return the name of a route's secret in .env."""
     return f"WEBHOOK_{re.sub('[^A-Z0-9]', '_', route.upper())}_SECRET"
 
 
@@ -174,7 +174,7 @@ def _converted(raw: Mapping[str, object], shape: type[S], key: str) -> S:
 
 
 def _unquoted(problem: str) -> str:
-    """Without the value, which may be a secret."""
+    """Return the message without the value, which may be a secret."""
     return "is not a valid value" if problem.startswith("Invalid enum") else problem
 
 

@@ -1,6 +1,7 @@
-"""Signatures seen lately. The delivery id is not signed, so one signature may carry only one id.
+"""Remember recent signatures (replay protection): one signature may carry only one delivery id.
 
-They are in a file before their event is accepted: a restart does not make an old one new.
+The delivery id is not signed. Signatures are written to a file before their event is accepted, so a
+restart does not make an old one new.
 """
 
 import asyncio
@@ -31,7 +32,7 @@ class SeenDelivery(Struct, frozen=True):
 
 
 class Signatures:
-    """For dated signatures: when one is too old to be valid it need not be remembered."""
+    """Remembers dated signatures until they are too old to be valid."""
 
     def __init__(self, file: Path) -> None:
         self._file = file
@@ -40,8 +41,8 @@ class Signatures:
         self._turn = asyncio.Lock()
 
     async def fits(self, signed: Signed, now: float) -> bool:
-        """False when the same signature came before under another id: somebody repeats it.
-        Raises StoreFailed when it cannot be remembered."""
+        """Return False if the same signature came before with another id (a replay). Raise
+        StoreFailed when it cannot be remembered."""
         if not signed.dated:
             return True
         async with self._turn:
@@ -108,7 +109,7 @@ def _line(name: str, seen: SeenDelivery) -> str:
 
 
 def _parsed(lines: list[str]) -> Iterator[tuple[str, SeenDelivery]]:
-    """A line that a crash has cut is passed over: its event was never accepted."""
+    """Parse the file. A line that a crash cut off is skipped: its event was never accepted."""
     for line in lines:
         try:
             at, name, delivery = line.split(" ")

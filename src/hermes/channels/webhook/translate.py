@@ -1,6 +1,6 @@
-"""From an HTTP request to an Inbound: is it signed, which delivery is it, what is it to say?
+"""Translate an HTTP request into an Inbound: signature, delivery id, prompt.
 
-Pure. Nothing of an event is believed before its signature is; all of it is labelled untrusted.
+Pure. Nothing of an event is used before its signature is checked; all of it is labelled untrusted.
 """
 
 import hashlib
@@ -26,7 +26,7 @@ TEXT_CHARS_MAX = 60_000
 
 
 class Signed(Struct, frozen=True):
-    """It comes from somebody who has the secret. `dated`: the signature holds for a while only."""
+    """The sender has the secret. `dated`: the signature expires."""
 
     delivery: str
     signature: str
@@ -43,7 +43,7 @@ class Refusal(Struct, frozen=True):
 def verified(
     route: WebhookRoute, headers: Mapping[str, str], body: bytes, *, now: float
 ) -> Signed | Refusal:
-    """`headers` by their small names."""
+    """Check the signature. `headers` have lower-case names."""
     match route.signature:
         case "hermes":
             return _dated(route, headers, body, now)
@@ -96,7 +96,7 @@ def _equal(expected: str, given: str) -> bool:
 
 
 def prompt_text(template: str, body: bytes) -> str:
-    """The template with its placeholders filled, once: what is filled in is not read again."""
+    """Fill the placeholders of the template, once: inserted text is not expanded again."""
     raw = body.decode("utf-8", "replace")
     fields = _parsed(body)
 
@@ -111,7 +111,7 @@ def prompt_text(template: str, body: bytes) -> str:
 def inbound_of(
     route: WebhookRoute, signed: Signed, body: bytes, *, address: Address, at: float
 ) -> Inbound:
-    """It waits behind what its lane is doing: an event is no reason to interrupt another."""
+    """Return the message. It waits for the session's running turn: an event interrupts nothing."""
     event = Inbound(
         id=MessageId(signed.delivery),
         account=f"webhook:{route.name}",
