@@ -190,6 +190,20 @@ MUTANTS = (
         old="len(dues), why, now),) if dues else ()",
         new="len(dues), why, now),) if not dues else ()",
         tests=("tests/unit/schedules/test_occurrences.py",),
+        name="the end of a child settles nothing",
+        breaks="C27, C72, C80",
+        file="core/child_sessions.py",
+        old="    return replace(reply, ends=report)\n",
+        new='    return replace(reply, kind="notice")\n',
+        tests=("tests/unit/core/test_child_sessions.py",),
+    ),
+    Mutant(
+        name="a turn that is over leaves its children alone",
+        breaks="C81",
+        file="core/child_sessions.py",
+        old="    for state in filter(works, turn.call_states):\n",
+        new="    for state in ():\n",
+        tests=("tests/unit/core/test_child_sessions.py",),
     ),
 )
 
