@@ -190,6 +190,8 @@ MUTANTS = (
         old="len(dues), why, now),) if dues else ()",
         new="len(dues), why, now),) if not dues else ()",
         tests=("tests/unit/schedules/test_occurrences.py",),
+    ),
+    Mutant(
         name="the end of a child settles nothing",
         breaks="C27, C72, C80",
         file="core/child_sessions.py",
