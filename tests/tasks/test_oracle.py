@@ -14,9 +14,6 @@ from tests.tasks.oracle import STYLES, oracle, profile_of
 from tests.tasks.playing import play
 
 NOT_FOR_SMALL = ("skills/",)  # the small profile has no tools for them
-    "skills/",
-    "memory/forget",
-)  # the small profile has no tool, or no argument, for it
 
 
 def pairs() -> list[tuple[str, str]]:
