@@ -24,6 +24,7 @@ def one_life(order: dict[str, object]) -> int:
         on_doubt=str(order["on_doubt"]),
         messages=int(str(order["messages"])),
         asks=bool(order["asks"]),
+        clarifies=bool(order["clarifies"]),
         delegates=bool(order["delegates"]),
         scheduled=bool(order["scheduled"]),
     )

@@ -46,7 +46,7 @@ class Nursery:
         *,
         keyed: bool,
         messages: int = 1,
-        does: Literal["", "asks", "delegates", "scheduled"] = "",
+        does: Literal["", "asks", "clarifies", "delegates", "scheduled"] = "",
     ) -> int:
         """One life; how the process ended. `does` is what is special about it."""
         assert self._server.stdin is not None
@@ -58,6 +58,7 @@ class Nursery:
             "on_doubt": "same_key" if keyed else "mark_repeat",
             "messages": messages,
             "asks": does == "asks",
+            "clarifies": does == "clarifies",
             "delegates": does == "delegates",
             "scheduled": does == "scheduled",
         }

@@ -33,6 +33,7 @@ from hermes.core.signals import Watch
 from hermes.core.transcript import spoken
 from hermes.gateway.service import Gateway
 from hermes.stores.sqlite import open_sqlite
+from hermes.tools.clarify import clarify_tool
 from hermes.tools.delegation.tool import DelegationRules, delegate_tool
 from tests.crash.fuse import VFS, Fuse, FusedVFS
 from tests.crash.jobs import keep_time
@@ -43,17 +44,22 @@ CAPABILITIES = {
     "tidy": Capability.WRITE,
     "pay": Capability.LASTING,
     "delegate": Capability.READ,
+    "ask": Capability.REPLY,
 }
 CLASSES = {
     "look": Effect.READ,
     "tidy": Effect.IDEMPOTENT,
     "pay": Effect.EFFECT,
     "delegate": Effect.IDEMPOTENT,
+    "ask": Effect.IDEMPOTENT,
 }
+CLARIFYING: tuple[tuple[str, ...], ...] = (("ask", "pay"), ())
+QUESTION = json.dumps({"question": "Which colour?", "choices": ["red", "blue"]})
 DELEGATING: tuple[tuple[str, ...], ...] = (("delegate", "delegate", "pay"), ())
 CHILD = "a part of it"
 SCHEDULED: tuple[tuple[str, ...], ...] = (("pay", "look"), ())
 GIVEN = json.dumps({"goal": CHILD})
+ARGUMENTS = {"delegate": GIVEN, "ask": QUESTION}
 ASKING: tuple[tuple[str, ...], ...] = (("pay",), ())
 SCRIPT: tuple[tuple[str, ...], ...] = (("look", "look", "pay", "tidy"), ("pay", "look"), ())
 NOTE = "[Note by Hermes"
@@ -69,6 +75,7 @@ class Case:
     messages: int = 1
     delegates: bool = False  # parts of the work are done by sessions of their own
     scheduled: bool = False  # a job does it, twice
+    clarifies: bool = False  # the model asks; the answer comes as soon as the question is shown
     asks: bool = False  # paying needs a yes, which the owner gives as soon as the question is shown
 
 
@@ -110,9 +117,22 @@ def delegating(case: Case) -> Tool:
     return replace(made, run=run, spec=spec, capabilities=capabilities)
 
 
+def asking(case: Case) -> Tool:
+    """The real tool, which the fuse sees, under the name of the script."""
+    made = clarify_tool()
+
+    async def run(context: ToolContext) -> ToolResult:
+        case.fuse.leave(case.fuse.reach("tool ask"))
+        return await made.run(context)
+
+    return replace(made, run=run, spec=replace(made.spec, name="ask"))
+
+
 def tool(case: Case, name: str) -> Tool:
     if name == "delegate":
         return delegating(case)
+    if name == "ask":
+        return asking(case)
 
     async def run(context: ToolContext) -> ToolResult:
         mine = case.fuse.reach(f"tool {name}")
@@ -149,11 +169,12 @@ class Model:
         step = len([line for line in request.lines[last:] if line.role == "assistant"])
         script = ASKING if self.case.asks else DELEGATING if self.case.delegates else SCRIPT
         script = SCHEDULED if self.case.scheduled else script
+        script = CLARIFYING if self.case.clarifies else script
         calls = () if request.lines[last].text == CHILD else script[step]
         said = request.lines[last].text
         return Answer(
             text="" if calls else f"done: {said}",
-            calls=tuple(RawCall(c, GIVEN if c == "delegate" else "{}") for c in calls),
+            calls=tuple(RawCall(c, ARGUMENTS.get(c, "{}")) for c in calls),
         )
 
 
@@ -212,6 +233,8 @@ async def live(case: Case, *, vfs: str = VFS) -> None:
             await gateway.deliver(KEY)
             if case.asks:
                 await click(case, gateway)
+            if case.clarifies:
+                await answer(case, gateway)
             if case.delegates:
                 await move_children(gateway)
     finally:
@@ -249,6 +272,18 @@ async def click(case: Case, gateway: Gateway) -> None:
             await gateway.accept(press)
             case.fuse.leave(mine)
             await gateway.settle(KEY)
+    await gateway.deliver(KEY)
+
+
+async def answer(case: Case, gateway: Gateway) -> None:
+    """The person answers what is shown by a number; the platform repeats it until it is
+    acknowledged, and once more for good measure."""
+    shown = "".join(text for _, text in notes(case.home / "sent"))
+    for _ in range(2) if "Which colour?" in shown else ():
+        mine = case.fuse.reach("answer")
+        await gateway.accept(replace(say(0), id=MessageId("answer"), text="2"))
+        case.fuse.leave(mine)
+        await gateway.settle(KEY)
     await gateway.deliver(KEY)
 
 
