@@ -181,7 +181,7 @@ MUTANTS = (
         file="schedules/occurrence_messages.py",
         old="ask=asked_at), ceiling=job.principal.ceiling)",
         new="ask=asked_at, ceiling=type(job.principal.ceiling).OWNER))",
-        tests=("tests/unit/schedules/test_runs.py",),
+        tests=("tests/unit/schedules/test_rights.py",),
     ),
     Mutant(
         name="occurrences are skipped without a fact",

@@ -131,6 +131,8 @@ def _started(session: Session, event: e.TurnStarted) -> Session:
     if instructions and instructions != facts.instructions:  # they stand in the prompt
         facts = replace(facts, instructions=instructions, prompt="")
     came = next((i.workdir for i in reversed(taken) if i.workdir), "")
+    if turn.options.run is not None:  # where the run before went is not where this one begins
+        facts = replace(facts, came_from=came, workdir=came)
     if came and came != facts.came_from:  # who stays there keeps the session's own `cd`
         facts = replace(facts, came_from=came, workdir=came, prompt="")  # which names it
     if turn.options.workdir:

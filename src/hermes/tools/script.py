@@ -75,6 +75,7 @@ class JobScripts:
             session=context.session,
             command=f"exec {program} {shlex.quote(path)}",
             workdir=job.workdir or self._workspace.places.root,
+            workspace=job.workdir,
             timeout_s=job.timeout_s or self._timeout_s,
             readable=(path,),
         )

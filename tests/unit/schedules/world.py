@@ -14,7 +14,7 @@ from hermes.core.ids import MessageId, SessionKey, session_key
 from hermes.core.messages import Address, Inbound, Person, Reply
 from hermes.core.people import Role, Sender
 from hermes.core.policy import Mode
-from hermes.core.ports import Answer, ModelRequest, Tool
+from hermes.core.ports import Answer, ModelRequest, RawCall, Tool
 from hermes.core.principal import Principal
 from hermes.core.store import Store
 from hermes.gateway.service import Gateway
@@ -153,6 +153,17 @@ class World:
             at=self.clock(),
             place=address.chat,
         )
+
+
+def calls(tool: str, arguments: str, then: str = "Done.") -> Callable[[ModelRequest], Answer]:
+    """A model that makes this call, and then says that."""
+
+    def rule(request: ModelRequest) -> Answer:
+        if request.lines[-1].role == "tool":
+            return Answer(text=then)
+        return Answer(calls=(RawCall(tool, arguments),), finish="calls")
+
+    return rule
 
 
 def chat_lane(address: Address) -> SessionKey:
