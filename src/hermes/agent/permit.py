@@ -112,6 +112,7 @@ class Permit(Struct, frozen=True, kw_only=True):
             subject=self.subject(session, turn),
             only=turn.options.tools,
             model=turn.options.model or session.facts.model,
+            alone=all(sender.is_alone for sender in speakers(session, turn)),
         )
 
     def offers(

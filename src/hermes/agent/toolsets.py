@@ -12,6 +12,7 @@ from msgspec.structs import replace
 from hermes.core.child_sessions import PartResult, joined_text
 from hermes.core.ids import SessionKey
 from hermes.core.messages import Call, Effect
+from hermes.core.policy import barred
 from hermes.core.ports import Tool, ToolScope, Toolset
 
 LOOKING_BACK = (
@@ -20,6 +21,14 @@ LOOKING_BACK = (
 )
 
 Why = Callable[[str, Tool, ToolScope], str]  # the name models use, the tool: why not; "": it may
+
+
+def beyond_role(name: str, tool: Tool, scope: ToolScope) -> str:
+    """Why a person who has a conversation alone is not told of a tool: whatever the call, the
+    policy would refuse it. Where several people speak, the tool is listed for those who may use it,
+    and the policy answers each call."""
+    why = barred(scope.subject, tool.ways or (tool.capabilities,)) if scope.alone else ""
+    return f"The tool “{name}” cannot be used here: {why}. Nothing was run." if why else ""
 
 
 class StaticToolset:

@@ -12,7 +12,13 @@ from typing import TYPE_CHECKING
 from msgspec import Struct
 
 from hermes.agent.prompt import Overhead
-from hermes.agent.toolsets import CombinedToolset, FilteredToolset, ListedToolset, StaticToolset
+from hermes.agent.toolsets import (
+    CombinedToolset,
+    FilteredToolset,
+    ListedToolset,
+    StaticToolset,
+    beyond_role,
+)
 from hermes.app.models import has_small_profile
 from hermes.app.platforms import Platforms, platforms_of
 from hermes.app.prompts import Prompts, PromptSetting
@@ -102,7 +108,11 @@ def set_up_agent(
     built_in = default_tools(
         workspace, timeout_s=settings.terminal.timeout_s, vouch=library.vouch, labels=labels
     )
-    allowed = Lazy[Toolset](lambda: FilteredToolset(every, _switched_off(settings.tools, switches)))
+    allowed = Lazy[Toolset](
+        lambda: FilteredToolset(
+            FilteredToolset(every, _switched_off(settings.tools, switches)), beyond_role
+        )
+    )
     scripts = script_tools(home, settings, workspace, allowed, labels)
     web = web_extract_tool(Fetcher(EgressRules(openings(settings.network.allow))))
     every = CombinedToolset(

@@ -34,6 +34,7 @@ else:
 BUILTIN = "local"  # the provider of the built-in models
 TRY_S = 30.0  # for a model that was chosen in a chat to answer
 TRY_QUESTION = "Answer with the word OK."
+LEARN_S = 1.0  # for a question that is under way when we leave
 UNLEARNED = LearnedWindows()
 WINDOW_ASSUMED = 128_000  # where nobody said; a model that can read less says so when it is asked
 
@@ -58,17 +59,19 @@ class Unmade:
         return where.whom.name if where is not None else self._made().name
 
     async def ask(self, request: ModelRequest, watch: Watch) -> Answer:
-        if self._asking is None:
-            self._asking = asyncio.create_task(self._windows.ask(self._first))
         try:
-            return await self._made().ask(request, watch)
+            answer = await self._made().ask(request, watch)
         except ContextOverflow as overflow:
             if overflow.window and str(overflow).startswith(self.name):  # not a fallback's
                 self._windows.learn(self.name, overflow.window)
             raise
+        if self._asking is None:  # a server that answers may also tell what it reads
+            self._asking = asyncio.create_task(self._windows.ask(self._first))
+        return answer
 
     async def aclose(self) -> None:
         if self._asking is not None:
+            await asyncio.wait({self._asking}, timeout=LEARN_S)
             self._asking.cancel()
             await asyncio.gather(self._asking, return_exceptions=True)
         if self._made.is_made:

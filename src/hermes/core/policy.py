@@ -188,6 +188,12 @@ def _wanted(action: Action, setting: PolicyContext) -> Capabilities:
     return wanted | _HOLES[setting.profile] if _C.EXECUTE in wanted else wanted
 
 
+def barred(principal: PolicySubject, ways: tuple[Capabilities, ...]) -> str:
+    """Why none of these ways is ever open to that role; empty if one is."""
+    refusals = [_refusal(PolicySubject(principal.role), way) for way in ways]
+    return refusals[0] if refusals and all(refusals) else ""
+
+
 def _refusal(principal: PolicySubject, wanted: Capabilities) -> str:
     cells = _CELLS[principal.role]
     for capability in sorted(wanted, key=lambda each: each.name):

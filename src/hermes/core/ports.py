@@ -196,6 +196,7 @@ class Tool(Struct, frozen=True, kw_only=True):
     stop: Callable[[ToolContext], Awaitable[None]] | None = None
     children: Callable[[Call], tuple[SessionKey, ...]] = lambda _call: ()
     compose: Callable[[tuple[PartResult, ...]], str] = joined_text
+    ways: tuple[Capabilities, ...] = ()  # all that `judge` may say a call can do; empty: the worst
     parallel: bool = False  # its calls may run beside others, as reads always may
     reviews: bool = False  # also for a look back at a conversation, which has no other tools
 
@@ -208,6 +209,7 @@ class ToolScope(Struct, frozen=True, kw_only=True):
     subject: PolicySubject
     only: tuple[str, ...] = ()  # toolsets that a parent or a schedule handed on; empty: all
     model: str = ""  # that the session was told to use; empty: that of the settings
+    alone: bool = False  # this person is the only one who speaks there
 
 
 class Toolset(Protocol):

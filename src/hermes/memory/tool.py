@@ -85,6 +85,7 @@ def memory_tool(memories: Memories) -> Tool:
         question="Change what I remember?",
         present=_presented,
         capabilities=frozenset({Capability.WRITE_SELF}),
+        ways=(frozenset({Capability.WRITE_SELF}), frozenset({Capability.READ_PRIVATE})),
         judge=_judged,
         reviews=True,
     )

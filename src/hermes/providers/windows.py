@@ -40,24 +40,27 @@ async def ask_window(plan: RequestPlan) -> int:
     if plan.endpoint is None or not plan.entry.local or plan.entry.protocol != "openai":
         return 0
     name, endpoint = plan.settings.name, plan.endpoint
+    provider = canonical(plan.settings.provider) or ""
     root = replace(endpoint, base_url=endpoint.base_url.rstrip("/").removesuffix("/v1"))
-    ways = [(endpoint, Question("/models", lambda body: listed_window(body, name)))]
-    ways += [(root, each) for each in _questions(canonical(plan.settings.provider) or "", name)]
+    listing = Question("/models", lambda body: listed_window(body, name))
     try:
         async with asyncio.timeout(ASK_S):
-            for where, question in ways:
-                if tokens := await _answer(Wire(where), question):
-                    return tokens
+            tokens = await _answer(Wire(endpoint), listing)
+            if tokens is None and provider == "custom":
+                return 0  # it is no server that tells such things
+            for question in () if tokens else _questions(provider, name):
+                tokens = tokens or await _answer(Wire(root), question)
+            return tokens or 0
     except TimeoutError:
-        pass
-    return 0
+        return 0
 
 
-async def _answer(wire: Wire, question: Question) -> int:
+async def _answer(wire: Wire, question: Question) -> int | None:
+    """Return the number, 0 for an answer without one, None for no answer."""
     try:
         tokens = question.read(await wire.fetch(question.path, question.body))
     except (ProviderFailed, ValueError, RecursionError):
-        return 0
+        return None
     finally:
         await wire.aclose()
     return tokens if TOKENS_MIN <= tokens <= TOKENS_MAX else 0

@@ -68,6 +68,7 @@ def cronjob_tool(acts: JobActs) -> Tool:
         effect=_effect,
         run=run,
         capabilities=_WRITES,
+        ways=(_WRITES, _READS),
         judge=lambda arguments, _facts: _judged(arguments),
         question="Change what runs by itself?",
     )

@@ -100,6 +100,7 @@ def process_tool(workspace: Workspace) -> Tool:
         effect=ARGUMENTS.effect(process_effect),
         run=run,
         capabilities=frozenset({Capability.EXECUTE}),
+        ways=(frozenset({Capability.EXECUTE}), frozenset({Capability.READ})),
         judge=lambda arguments, facts: _judged(terminal, places, arguments, facts),
         present=lambda arguments, _facts: _presented(terminal, arguments),
     )

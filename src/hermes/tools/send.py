@@ -75,6 +75,7 @@ def send_tool(workspace: Workspace, labels: FileLabels | None = None) -> Tool:
         effect=ARGUMENTS.effect(send_effect),
         run=run,
         capabilities=OUT,
+        ways=(OUT, LISTS),
         judge=lambda arguments, facts: _judged(places, arguments, facts),
         address=_address,
     )

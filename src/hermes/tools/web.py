@@ -88,6 +88,7 @@ def web_extract_tool(fetcher: Fetcher) -> Tool:
         capabilities=frozenset(
             {Capability.READ_UNTRUSTED, Capability.READ_PRIVATE, Capability.EGRESS}
         ),
+        ways=(frozenset({Capability.READ_UNTRUSTED}),),
         judge=lambda text, facts: _judged(fetcher, text, facts),
         aims=("urls",),
         parallel=True,

@@ -1,5 +1,7 @@
 """Toolsets put together: whose tool a name is, what a filter hides, what other names lead to."""
 
+from msgspec.structs import replace
+
 from hermes.agent.toolsets import (
     CombinedToolset,
     FilteredToolset,
@@ -7,8 +9,11 @@ from hermes.agent.toolsets import (
     PrefixedToolset,
     RenamedToolset,
     StaticToolset,
+    beyond_role,
     for_reviews,
 )
+from hermes.core.people import Role
+from hermes.core.policy import Capability, PolicySubject
 from hermes.core.ports import Toolset
 from tests.contract.test_toolset import base, scope, tool, without_look
 
@@ -57,6 +62,31 @@ async def test_a_look_back_has_only_the_tools_that_are_meant_for_it() -> None:
     assert [each.spec.name for each in await made.tools_for(back)] == ["keep"]
     assert made.withheld("look", back).startswith("A look back at a conversation cannot use")
     assert made.withheld("keep", back) == ""
+
+
+async def test_a_role_that_speaks_alone_is_not_told_of_what_it_can_never_use() -> None:
+    runs, keeps = frozenset({Capability.EXECUTE}), frozenset({Capability.WRITE_SELF})
+    looks = frozenset({Capability.READ_UNTRUSTED})
+    tools = [
+        replace(tool("run"), capabilities=runs),
+        replace(tool("keep"), capabilities=keeps),
+        replace(tool("open"), capabilities=keeps, ways=(keeps, looks)),
+    ]
+    made = FilteredToolset(StaticToolset(tools), beyond_role)
+    offered = {
+        Role.OWNER: ["run", "keep", "open"],
+        Role.PAIRED: ["run", "open"],
+        Role.MEMBER: ["open"],
+        Role.STRANGER: [],
+    }
+    for role, expected in offered.items():
+        shared = replace(scope(), subject=PolicySubject(role))
+        alone = replace(shared, alone=True)
+        assert [each.spec.name for each in await made.tools_for(alone)] == expected
+        assert [each.spec.name for each in await made.tools_for(shared)] == ["run", "keep", "open"]
+        assert made.withheld("keep", shared) == "", "there the policy answers each call"
+    why = made.withheld("keep", replace(scope(), subject=PolicySubject(Role.PAIRED), alone=True))
+    assert why.startswith("The tool “keep” cannot be used here: it changes my memory")
 
 
 async def test_a_lazy_toolset_is_made_once_and_not_before_it_is_asked() -> None:
