@@ -41,12 +41,17 @@ def weights_folder(configured: str, environ: Mapping[str, str]) -> WeightsFolder
         return WeightsFolder(Path(configured).expanduser().absolute())
     cache = environ.get("XDG_CACHE_HOME", "")
     if not cache.startswith("/"):
-        home = environ.get("HOME", "")
-        if not home.startswith("/"):
-            fix = "Set it to a folder for the files of built-in models"
-            raise Misconfigured("model.weights", "there is no HOME to keep weights in", fix)
-        cache = f"{home}/.cache"
+        cache = f"{_home(environ)}/.cache"
     return WeightsFolder(Path(cache, "hermes", "weights"))
+
+
+def _home(environ: Mapping[str, str]) -> Path:
+    named = environ.get("HOME", "")
+    try:
+        return Path(named) if named.startswith("/") else Path.home()
+    except RuntimeError as lost:
+        fix = "Set it to a folder for the files of built-in models"
+        raise Misconfigured("model.weights", "there is no home folder for them", fix) from lost
 
 
 def has_engine() -> bool:
