@@ -1,7 +1,7 @@
-"""At the door: what becomes of somebody who is not known. It costs no model call and no file.
+"""Handle strangers, without a model call and without a download.
 
-Whoever brings an open invite is let in. Where the owner wants to be asked, a request is noted and
-the owner told, a few an hour. Everybody else is left to the channel, which says so once a day.
+A valid invite lets a person in. If the owner wants to be asked, a request is stored and the owner
+is told, a few times an hour. All others are left to the channel, which answers once a day.
 """
 
 from collections import OrderedDict, deque
@@ -47,7 +47,7 @@ class Admission(Struct, kw_only=True):
     _tries: OrderedDict[tuple[str, str], deque[float]] = field(default_factory=OrderedDict)
 
     async def admit_stranger(self, sender: Sender, name: str, text: str) -> str:
-        """What is said to them; nothing, mostly."""
+        """Return what the stranger is told; usually nothing."""
         if not sender.is_direct or not sender.id:
             return ""
         platform, at = sender.address.platform, self.clock()
@@ -99,7 +99,7 @@ class Admission(Struct, kw_only=True):
 
 
 def request_message(request: AdmissionRequest, home: Address) -> Inbound:
-    """A card for the owner, in the home chat. A stranger wrote it: no model hears of it."""
+    """Return a request's card for the home chat. A stranger wrote it, so no model reads it."""
     text = CARD.format(
         platform=request.platform,
         id=visible_text(request.person),

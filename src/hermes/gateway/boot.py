@@ -1,4 +1,4 @@
-"""What a start looks at and says: is this a chain of crashes, and what shall be done first?"""
+"""What a start checks and says: is this a chain of crashes, and what is done first?"""
 
 from collections.abc import Sequence
 
@@ -13,8 +13,8 @@ GAP_S = 300.0
 
 
 def is_storm(boots: Sequence[Boot], now: float) -> bool:
-    """Have the last boots all died, each soon after the one before it (C15)? Newest first; the
-    boot that is asking is not among them."""
+    """Return True if the last boots all died, each soon after the one before it (C15). They come
+    newest first, without the boot that asks."""
     crashed, later = 0, now
     for boot in boots:
         if boot.state != "died" or not 0 <= later - boot.started_at < GAP_S:
@@ -24,7 +24,7 @@ def is_storm(boots: Sequence[Boot], now: float) -> bool:
 
 
 def boot_message(text: str, home: Address, node: NodeId, at: float) -> Inbound:
-    """BOOT.md as a turn of its own, whose answer goes to the home chat."""
+    """Return BOOT.md as the message of a turn whose answer goes to the home chat."""
     said = Inbound(
         id=MessageId(f"boot-{node}"),
         account="boot",

@@ -1,7 +1,7 @@
-"""The border of the gateway to its channels: every failure there has a name, and is noted.
+"""The border between the gateway and its channels: every failure becomes one of our errors.
 
-A channel is a plugin around somebody else's library. What that raises and nobody foresaw becomes a
-ChannelSilent, "it may have arrived", so that one odd answer cannot stop all sending.
+A channel wraps another project's library. An unforeseen error of it becomes a ChannelSilent ("it
+may have arrived"), so that one odd answer cannot stop all sending.
 """
 
 from collections.abc import Callable, Iterator, Sequence
@@ -31,7 +31,8 @@ def _guard(platform: str, act: str) -> Iterator[None]:
 
 @contextmanager
 def _sending(platform: str, note: Note) -> Iterator[None]:
-    """A chat that refuses, or wants a pause, says nothing about the platform."""
+    """Record whether the platform accepts messages. A refusal or a pause of one chat says nothing
+    about the platform."""
     try:
         with _guard(platform, "sending"):
             yield
@@ -44,7 +45,7 @@ def _sending(platform: str, note: Note) -> Iterator[None]:
 
 
 class GuardedChannel(Struct, frozen=True):
-    """A Channel that raises ChannelFailed and other errors of ours, and nothing else."""
+    """A Channel that raises only our own errors."""
 
     channel: Channel
     note: Note
@@ -66,7 +67,7 @@ class GuardedChannel(Struct, frozen=True):
 
 
 class GuardedScreen(Struct, frozen=True):
-    """A Screen, likewise."""
+    """A Screen that raises only our own errors."""
 
     name: str
     screen: Screen

@@ -1,7 +1,7 @@
-"""What a lane sends into another chat is known in that chat's session, too.
+"""Tell a chat's session what another session sent to that chat.
 
-A webhook's, a schedule's or a background turn's answer goes to a chat that has a conversation of
-its own. Whoever answers there must be understood.
+The answer of a webhook, a schedule or a background turn goes to a chat that has a conversation of
+its own. A person who replies there must be understood.
 """
 
 from collections.abc import Awaitable, Callable
@@ -24,7 +24,7 @@ class CrossPost(Struct, frozen=True, kw_only=True):
     clock: Callable[[], float]
 
     async def reflect(self, reply: Reply) -> None:
-        """Before the receipt is noted: a death in between does it again, under the same id."""
+        """Store the cross-post before the receipt. After a crash it has the same id."""
         if platform_of(reply.session) == reply.address.platform or reply.kind != "answer":
             return
         address = reply.address

@@ -1,9 +1,9 @@
-"""Last stop of every reply: note that it is being sent, send it, note the receipt.
+"""The last stop of every reply: record that it is being sent, send it, record the receipt.
 
 `sending` is written directly before the bytes leave, so a process that finds it later knows that
-they may have arrived (C51). Such a chunk goes out again under the same key. Where the platform
-knows no keys but shows what it has, we look there first; what is not found, or cannot be looked
-for, goes out again with words that say so.
+they may have arrived (C51). Such a chunk is sent again with the same key. Where the platform has no
+keys but shows its messages, we look for it first; a chunk that is not found is sent again with a
+note that it may be a repeat.
 """
 
 import asyncio
@@ -36,14 +36,14 @@ REPEAT = "(Perhaps a repeat: I was interrupted while sending this.)"
 
 
 class Flushed(Struct):
-    """`done` with for good, whether taken or given up; `abandoned` are the latter."""
+    """`done` counts replies that were delivered or given up; `abandoned` lists the latter."""
 
     done: int = 0
     abandoned: list[tuple[Reply, str]] = field(default_factory=list)
 
 
 class _NotOurs(Exception):
-    """Another process has the row, or this one has begun to leave. Nothing was sent."""
+    """Another process has the row, or this one is leaving. Nothing was sent."""
 
 
 def joined(parts: Sequence[Flushed]) -> Flushed:
@@ -52,7 +52,7 @@ def joined(parts: Sequence[Flushed]) -> Flushed:
 
 
 def _in_doubt(row: OutboxRow) -> bool:
-    """The chunk that comes next may have been taken already."""
+    """Return True if the next chunk may have arrived already."""
     return row.state == "sending" or row.problem.startswith(IN_DOUBT)
 
 
@@ -180,8 +180,8 @@ class Delivery(Struct, kw_only=True):
             log.warning("%s was sent, and its chat does not know of it: %s", reply.id, refused)
 
     async def _give_up(self, row: OutboxRow, why: str, flushed: Flushed) -> bool:
-        """Only the node that holds a row may say what became of it; a reply that cannot even be
-        rendered is refused before it is taken."""
+        """Mark a reply as abandoned. Only the node that holds the row may do that; a reply that
+        cannot be rendered is refused before it is taken."""
         if asyncio.current_task() not in self._on_the_wire and not await self.outbox.sending(
             row.reply.id, node=self.node, chunk=row.chunks_sent, mine=row.state == "sending"
         ):
@@ -191,7 +191,7 @@ class Delivery(Struct, kw_only=True):
         return True
 
     async def _put_back(self, row: OutboxRow, down: ChannelDown, flushed: Flushed) -> None:
-        """What was not taken is tried again later; a pause of the platform is no failed attempt."""
+        """Schedule another attempt. A pause that the platform asked for does not count as one."""
         busy = isinstance(down, ChannelBusy)
         pause_s = max(down.delay_s, min(2.0 ** (row.attempts - 1), PAUSE_S_MAX))
         again = self.clock() + (down.delay_s if busy else pause_s)
@@ -205,7 +205,7 @@ class Delivery(Struct, kw_only=True):
         flushed.abandoned += [(row.reply, str(down))] if over else []
 
     async def _send(self, row: OutboxRow) -> str:
-        """Chunk by chunk from the first one that is missing, then the files."""
+        """Send the chunks from the first missing one, then the files."""
         channel, receipt = self.channels[row.reply.address.platform], row.receipt
         row = replace(row, reply=_fitting(row.reply, channel.manifest))
         reply, text = row.reply, row.reply.text
@@ -223,7 +223,8 @@ class Delivery(Struct, kw_only=True):
         return receipt
 
     async def _mark(self, row: OutboxRow, n: int) -> None:
-        """From here on the chunk may have arrived. Raises _NotOurs when it must not be sent."""
+        """Record that the chunk may have arrived from here on. Raise _NotOurs when it must not be
+        sent."""
         if self._closing:
             raise _NotOurs
         reply, left_over = row.reply, row.state == "sending" and n == row.chunks_sent
@@ -238,7 +239,7 @@ class Delivery(Struct, kw_only=True):
         self._on_the_wire.add(asyncio.current_task())
 
     async def _remove_draft(self, row: OutboxRow) -> None:
-        """For a reply without words: the draft goes, and nothing comes in its place."""
+        """Remove the draft of a reply without text."""
         address = row.reply.address
         screen = self.screens.get(address.platform)
         async with self.pace.message(address):
@@ -275,8 +276,8 @@ class Delivery(Struct, kw_only=True):
         return await channel.send(reply, piece, key=key)
 
     async def _draft_of(self, reply: Reply, screen: Screen, *instead: str) -> str:
-        """The receipt of the draft in whose place the reply goes. One that was begun when its
-        process died is looked for, also as what may stand in its place already."""
+        """Return the receipt of the draft that the reply replaces. If its process died while it was
+        begun, look for it, also as the reply that may have replaced it."""
         unseen, address = reply.unseen, reply.address
         if reply.replaces or unseen is None:
             return reply.replaces
@@ -289,7 +290,7 @@ class Delivery(Struct, kw_only=True):
         return await screen.find(address, chunks, behind=unseen.behind, known=known)
 
     async def _found(self, row: OutboxRow, chunks: Sequence[str]) -> str:
-        """The receipt that nobody could note, if the platform still has what it is of."""
+        """Look for a chunk whose receipt was lost. Return its receipt, or ""."""
         address, behind = row.reply.address, row.receipt or row.behind
         screen = self._looks(address.platform)
         if screen is None or not behind:
@@ -298,14 +299,16 @@ class Delivery(Struct, kw_only=True):
         return await screen.find(address, chunks, behind=behind, known=known)
 
     def _doubts(self, row: OutboxRow, n: int) -> bool:
-        """This piece may have arrived, and no key tells the platform that it is the same one."""
+        """Return True if this piece may have arrived and no key tells the platform that it is the
+        same."""
         manifest = self.channels[row.reply.address.platform].manifest
         forgotten = 0 < manifest.key_s < self.clock() - row.created_at
         unknown = forgotten or manifest.on_doubt != "same_key"
         return _in_doubt(row) and n == row.chunks_sent and unknown
 
     def _looks(self, platform: str) -> Screen | None:
-        """Where a key is forgotten after a while, it is looked for as where there are none."""
+        """Return the screen to look at, if lost receipts are looked for there: without keys, or
+        with keys that the platform forgets."""
         manifest = self.channels[platform].manifest
         looks = manifest.on_doubt == "look" or manifest.key_s > 0
         return self.screens.get(platform) if looks else None

@@ -1,8 +1,7 @@
-"""What a chat shows while a turn runs: a sign of typing, and the answer as it is written.
+"""Show a typing sign and the answer as it is written, while a turn runs.
 
-That a draft begins is in the journal before it is sent, and its receipt right after; so the answer
-takes its place also when the process that began it is gone (C54). It uses what the chat's budget
-has left, never more.
+The start of a draft is in the journal before it is sent, and its receipt right after, so the answer
+replaces it even if its process died (C54). Drafts use only what the chat's send rate leaves free.
 """
 
 import asyncio
@@ -42,7 +41,7 @@ ENDS = (TurnEnded, TurnInterrupted, QuestionAsked)  # the draft's place is taken
 
 
 class Sketch(Struct):
-    """The draft of one turn: what has been heard, and what the chat shows of it."""
+    """The draft of one turn: the text so far, and what the chat shows of it."""
 
     turn: TurnId
     address: Address
@@ -77,7 +76,7 @@ class Drafts(Struct, kw_only=True):
     _tasks: set["asyncio.Task[None]"] = field(default_factory=set)
 
     def notice(self, signal: Signal) -> None:
-        """Hears every signal, at once."""
+        """Handle a signal, synchronously."""
         match signal.glimpse:
             case TextDelta(text=text):
                 if (sketch := self._sketches.get(signal.turn)) is not None:
@@ -161,7 +160,7 @@ class Drafts(Struct, kw_only=True):
                 del self._sketches[sketch.turn]
 
     async def _may_write(self, sketch: Sketch) -> bool:
-        """A draft is a message, too: outside of the chat's reply window nothing is shown."""
+        """Return False outside of the chat's reply window: a draft is a message, too."""
         return await self.windows.is_open(sketch.address, sketch.active.session.key)
 
     async def _draw(self, sketch: Sketch, screen: Screen) -> None:
@@ -179,8 +178,8 @@ class Drafts(Struct, kw_only=True):
         await self.pace.spare(sketch.address, lambda: self._draw_first(sketch, screen))
 
     async def _announced(self, sketch: Sketch, screen: Screen, text: str) -> bool:
-        """Write down what is going to be shown. False when it could not be found again after a
-        crash, because nobody knows where the chat ends, or when the turn was quicker."""
+        """Record what is going to be shown. Return False if it could not be found again after a
+        crash, because the end of the chat is unknown, or if the turn ended first."""
         behind = screen.end_of(sketch.address)
         if not behind:
             return False
@@ -226,7 +225,7 @@ class Drafts(Struct, kw_only=True):
             await screen.redraft(sketch.address, sketch.receipt, text)
 
     async def _rest(self, sketch: Sketch, seconds: float) -> None:
-        """A while, or until the turn is over."""
+        """Wait for a time, or until the turn ends."""
         deadline = asyncio.get_running_loop().time() + seconds
         while not sketch.over and (left := deadline - asyncio.get_running_loop().time()) > 0:
             sketch.bell.clear()

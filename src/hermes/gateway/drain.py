@@ -1,4 +1,4 @@
-"""Leaving in good order: mark what runs, let it end if it can, keep all the rest (C01 to C08)."""
+"""Leave in order: mark what runs, let it end if it can, keep the rest (C01 to C08)."""
 
 import asyncio
 import logging
@@ -31,8 +31,8 @@ class Drain(Struct, frozen=True, kw_only=True):
     limit_s: float
 
     def mark(self, active: ActiveSession, manifest: Manifest | None, at: float) -> bool:
-        """The lane's turn is `resume_pending` from its next commit on, and its person knows.
-        False when it has none in this process."""
+        """Mark the session's turn `resume_pending` with its next commit, and tell its person.
+        Return False if no turn runs in this process."""
         phase = active.session.phase
         if not isinstance(phase, Running) or phase.turn.epoch != active.epoch:
             return False
@@ -52,7 +52,7 @@ class Drain(Struct, frozen=True, kw_only=True):
 
 
 def drain_limit(wanted_s: float, supervisor_s: float | None) -> float:
-    """What fits inside the time after which a supervisor kills (C08)."""
+    """Return the drain time that fits into the supervisor's stop limit (C08)."""
     if supervisor_s is None:
         return wanted_s
     return max(0.0, min(wanted_s, supervisor_s - STOP_MARGIN_S))
@@ -71,8 +71,8 @@ async def ended(sessions: list[ActiveSession], hurry: asyncio.Event, limit_s: fl
 
 
 async def interrupt(sessions: list[ActiveSession]) -> None:
-    """Their finished steps are stored already; detached commands go on (C03). What was shown last
-    is written down first (C54)."""
+    """Interrupt these sessions. Finished steps are stored already, and detached commands continue
+    (C03). The last draft is recorded first (C54)."""
     for _ in range(TOLD_LOOKS_MAX):
         if not any(active.told and active.busy for active in sessions):
             break

@@ -1,4 +1,4 @@
-"""What channels and services may ask of the engine: the one class behind `ChannelHost`."""
+"""What channels and services may ask of the engine: the class behind `ChannelHost`."""
 
 import asyncio
 from collections.abc import Awaitable, Callable, Sequence
@@ -47,7 +47,7 @@ def _forget(writing: "asyncio.Future[Accepted]") -> None:
 
 class GatewayHost(Struct, kw_only=True):
     """See `ChannelHost`. `noted` is called when the channel or the service works, `asked` when a
-    platform was asked for news, and `heard` when a message was stored."""
+    platform was polled, and `heard` when a message was stored."""
 
     engine: Gateway
     admission: Admission

@@ -1,7 +1,7 @@
-"""How much of one person is taken at a time, so that a flood of one is not the trouble of all.
+"""Rate-limit inbound messages per person (token bucket, in memory).
 
-A bucket a person, of this process only: after a restart everybody begins with a full one. What is
-refused was never accepted; whoever sends it is told once, and again only after a quiet while.
+After a restart every bucket is full. A refused message was never accepted; its sender is told once,
+and again only after a quiet period.
 """
 
 from collections.abc import Callable
@@ -29,7 +29,7 @@ class InboundRate(Struct, kw_only=True):
     _people: dict[str, _Bucket] = field(default_factory=dict)
 
     def has_room(self, sender: Sender) -> bool:
-        """Without it nothing is fetched for this person."""
+        """Return False if this person sends too much; then nothing is fetched for them."""
         known = self._people.get(sender.name)
         return known is None or self._filled(known) >= 1.0
 

@@ -1,4 +1,4 @@
-"""First stop of every message: is it allowed, is it sound, is it written down?
+"""The first stop of every message: check who sends it and what it is, then store it.
 
 The channel acknowledges to its platform only after `accept` returns.
 """

@@ -1,6 +1,6 @@
-"""What happens, as it happens, for whoever watches: streamed text, and events just committed.
+"""Publish live signals to subscribers: streamed text, and events just committed.
 
-Nobody waits for a watcher: a feed that is not read loses its oldest signals and knows how many.
+Publishing never waits. A feed that is not read drops its oldest signals and counts them.
 """
 
 import asyncio
@@ -15,7 +15,7 @@ SIGNALS_MAX = 2_000
 
 
 class LiveFeed:
-    """One watcher's own queue."""
+    """The queue of one subscriber."""
 
     def __init__(self, *, live: bool) -> None:
         self.live = live
@@ -43,9 +43,9 @@ class LiveFeed:
 
 
 class Hub:
-    """Every signal to everyone who watches its session, or all sessions.
+    """Publishes every signal to the subscribers of its session, and of all sessions.
 
-    `listeners` hear each one at once, in the process, and none is lost to them.
+    `listeners` are called at once, in this process, and miss nothing.
     """
 
     def __init__(self) -> None:

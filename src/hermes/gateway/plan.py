@@ -1,7 +1,7 @@
-"""From a decision to the events that make it true, as far as nobody has to be waited for.
+"""Turn decisions into events, as far as nothing has to be waited for.
 
-Pure: what a worker commits next is a value. Steps that only record something are taken together,
-so that the end of a turn, its replies and the cleared mark are one commit.
+Pure: what a worker commits next is a value. Steps that only record something are taken together, so
+that the end of a turn, its replies and the cleared mark are one commit.
 """
 
 from collections.abc import Callable, Collection, Mapping, Sequence
@@ -60,7 +60,7 @@ REOPENED = "This is a new conversation. The previous one is saved (/resume opens
 
 
 class Launch(Struct, frozen=True, kw_only=True):
-    """Work to begin once the plan is durable."""
+    """Work to start once the plan is durable."""
 
     turn: TurnId
     call: Call
@@ -68,7 +68,7 @@ class Launch(Struct, frozen=True, kw_only=True):
 
 
 class AsyncCommand(Struct, frozen=True, kw_only=True):
-    """A command that has to look something up, at the session as it is then."""
+    """A command that reads something first, with the session as it is then."""
 
     command: Command
     call: CommandCall
@@ -83,7 +83,7 @@ _CAUSES: Mapping[type, Why] = {
 
 
 class More(Struct, frozen=True):
-    """There is more to decide than fits into one commit."""
+    """More is to be decided than fits into one commit."""
 
 
 # What a worker asks the agent, one at a time.
@@ -308,7 +308,7 @@ def _of_run(session: Session, event: e.Event) -> e.Event:
 
 
 def record_result(call: CommandCall, result: CommandResult) -> tuple[e.Event, ...]:
-    """What a command made true, and that it was run."""
+    """Return the events of a command's result, with the fact that it was run."""
     done = e.CommandRun(ref(call.inbound), call.at, result.replies)
     return (*result.events, done)
 

@@ -1,6 +1,6 @@
-"""How this process stands at the moment: which platforms are here, and whether it is leaving.
+"""The state of this process: which platforms are connected, and whether it is leaving.
 
-The one mutable value behind a pure decision: it is read once, into a `DecisionContext`.
+It is the only mutable value behind a pure decision, and is read once, into a `DecisionContext`.
 """
 
 import os
@@ -65,11 +65,11 @@ class ProcessState(Struct):
         return self.disk() or (why if self.clock() - at < UNSTORED_S else "")
 
     def note_write(self, problem: str) -> None:
-        """The latest message could not be stored; or, without a problem, it could."""
+        """Record why the latest message could not be stored; empty: it was stored."""
         self._unstored = self.clock(), problem
 
     def note_send(self, platform: str, problem: str) -> None:
-        """The latest send there failed like that; or, without a problem, it got through."""
+        """Record that the latest send there failed; or, without a problem, that it arrived."""
         if not problem:
             self.failing.pop(platform, None)
             return
@@ -132,7 +132,7 @@ class ProcessState(Struct):
 
 
 def disk_problem(folder: Path) -> str:
-    """Why nothing can be written below this folder; empty when it can."""
+    """Return why this folder cannot be written to; empty when it can."""
     try:
         disk = os.statvfs(folder)
     except OSError as error:

@@ -1,7 +1,7 @@
-"""The receiving side: each channel's receiver in a loop of its own, and what is known of each.
+"""Run each channel's receiver in a loop of its own, and know its state.
 
-A receiver that loses its connection is started again, each time a little later; the others go on.
-One that cannot be right (a wrong token, a port in use) ends the process while it starts, loudly.
+A receiver that loses its connection is restarted with a growing delay; the others continue. A
+receiver with a wrong setting (a token, a port in use) ends the process while it starts.
 """
 
 import asyncio
@@ -81,7 +81,7 @@ class Receivers(Struct, kw_only=True):
         self.process.channels = lambda: tuple(self._status(post) for post in self.posts)
 
     def _status(self, post: ReceiverState) -> ChannelStatus:
-        """One whose messages do not get out is not all right, however well it listens."""
+        """Return the channel's status. A channel that receives but cannot send is failing."""
         failing = self.process.failing.get(post.name)
         if failing is None or post.state != "connected":
             return post.status
@@ -114,7 +114,8 @@ class Receivers(Struct, kw_only=True):
             await asyncio.sleep(wait_s)
 
     async def attempted(self, limit_s: float) -> None:
-        """Until every receiver is connected, down, or knows that another node has its place."""
+        """Wait until every receiver is connected, is down, or knows that another node has its
+        connection."""
         await all_set([each.tried for each in self.posts], limit_s)
 
     async def _hold(self, post: ReceiverState, came: Callable[[str], None]) -> None:
@@ -132,7 +133,7 @@ class Receivers(Struct, kw_only=True):
     def _noted(
         self, host: GatewayHost, post: ReceiverState, came: Callable[[str], None]
     ) -> GatewayHost:
-        """The same host, which also notes when something happens on this channel."""
+        """Return the same host, which also records what happens on this channel."""
         clock = self.process.clock
 
         def heard() -> None:

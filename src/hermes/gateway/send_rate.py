@@ -1,7 +1,7 @@
-"""One budget per chat for everything that is done there: messages, edits, typing (C53).
+"""Rate-limit everything that is done in one chat: messages, edits, typing (C53).
 
-A message waits for its turn and goes before what only decorates; an edit or a typing sign is left
-out when the chat is not free. A pause that a platform asked for holds after a restart, too.
+A message waits for its turn and goes before decoration; an edit or a typing sign is left out when
+the chat is busy. A pause that a platform asked for also holds after a restart.
 """
 
 import asyncio
@@ -53,8 +53,8 @@ class SendRate(Struct, kw_only=True):
 
     @asynccontextmanager
     async def message(self, address: Address) -> AsyncIterator[None]:
-        """Around the sending of one message; waits until it may go out. Raises ChannelBusy when
-        that is not soon."""
+        """Wait until a message may be sent, and hold the chat meanwhile. Raise ChannelBusy when
+        that takes long."""
         budget = self._budget(address)
         budget.waiting += 1
         try:
@@ -72,7 +72,7 @@ class SendRate(Struct, kw_only=True):
             budget.lock.release()
 
     async def spare(self, address: Address, act: Callable[[], Awaitable[None]]) -> bool:
-        """Do something that is not needed, if the chat is free; a failure is only that."""
+        """Do something optional if the chat is free. A failure has no consequence."""
         budget = self._budget(address)
         if not budget.spare:
             return False

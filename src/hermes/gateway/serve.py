@@ -1,7 +1,7 @@
-"""The long-running process: loops beside one another until somebody asks it to leave.
+"""The long-running process: loops that run in parallel until it is asked to leave.
 
-Start: be seen, listen, send what is left over, take up what was interrupted. End: mark, drain, say
-the last words, let go. Each loop that dies is begun anew, or ends the process loudly.
+Start: join, receive, send what is left over, resume what was interrupted. End: mark, drain, send
+the last messages, leave. A loop that fails is restarted, or ends the process.
 """
 
 import asyncio
@@ -69,7 +69,7 @@ class Serving(Struct, kw_only=True):
         self.asked.set()
 
     async def run(self, ready: Callable[[], None], limit_s: float) -> Leaving:
-        """Everything, until somebody asks to leave; returns what for."""
+        """Run everything until asked to leave. Return the reason."""
         engine = self.engine
         engine.process.state = "starting"
         engine.hub.listeners += [self.drafts.notice] if self.drafts.screens else []
@@ -98,7 +98,8 @@ class Serving(Struct, kw_only=True):
         return self.leaving or reason
 
     async def _look_back(self) -> None:
-        """A chain of crashed boots resumes nothing by itself (C15); pauses go on (C53)."""
+        """Resume nothing automatically after a chain of crashed boots (C15), and restore pauses
+        (C53)."""
         boots = await self.engine.store.nodes.boots(self.seat, limit=BOOTS_LOOKED_AT)
         earlier = [boot for boot in boots if boot.node != self.engine.node]
         if is_storm(earlier, self.engine.process.clock()):
@@ -136,9 +137,9 @@ class Serving(Struct, kw_only=True):
         self._beside(self._welcome(platform))
 
     async def _welcome(self, platform: str) -> None:
-        """A platform is there. What is left over for it goes out first, then its turns go on
-        (C52); but a slow chat does not hold up the others for ever. What failed while it was away
-        need not wait any longer."""
+        """Handle a platform that connected: send what is left over, then let its turns continue
+        (C52). A slow chat holds up the others only for a while. What failed while it was away is
+        due at once."""
         try:
             await self.engine.store.outbox.at_once([platform])
             if not await self._sweep([platform], SWEEP_S):
@@ -161,7 +162,7 @@ class Serving(Struct, kw_only=True):
                 pass
 
     def _sendable(self) -> set[str]:
-        """Platforms where replies are sent by themselves, and from here."""
+        """Return the platforms where replies are sent by themselves, and from this node."""
         manifests = self.manifests.values()
         names = {each.name for each in manifests if not each.attended and not each.fetched}
         return names - self.engine.process.elsewhere
@@ -178,7 +179,7 @@ class Serving(Struct, kw_only=True):
         return tasks
 
     async def _tell_lost(self, flushed: Flushed) -> None:
-        """Where the person can see it: in the home chat, unless that is the one that is shut."""
+        """Report abandoned replies in the home chat, unless that is the chat that refused."""
         home = await self._home()
         for reply, why in flushed.abandoned:
             log.error("gave up sending %s to %s: %s", reply.id, reply.address.platform, why)
@@ -215,8 +216,8 @@ class Serving(Struct, kw_only=True):
                     await self.engine.outgoing.wait()
 
     def _sent(self, task: "asyncio.Task[Flushed]") -> None:
-        """There may be more, or something to try again, or to tell. What broke is looked at again
-        with the next wake-up, not at once."""
+        """Look for more to send, and report what was given up. After an unforeseen error the next
+        wake-up tries again."""
         if task.cancelled():
             return
         if (error := task.exception()) is not None:

@@ -42,7 +42,7 @@ log = logging.getLogger("hermes.gateway")
 
 
 class Gateway(Struct, kw_only=True):
-    """Also what commands and tools may ask of the engine: see `CommandContext`."""
+    """The engine, and what commands and tools may ask of it: see `CommandContext`."""
 
     store: Store
     intake: Intake
@@ -64,7 +64,7 @@ class Gateway(Struct, kw_only=True):
     seen_at: float = 0.0  # when we last heard that we are alive in the eyes of others
 
     async def accept(self, inbound: Inbound) -> Accepted:
-        """Durable when this returns; the session moves on by itself then."""
+        """Store a message, durable when this returns, and start its session."""
         if inbound.session in self.unreadable and not leaves(inbound):
             await demand_readable(self.store.journal, inbound.session)
             self.unreadable.discard(inbound.session)
@@ -81,7 +81,7 @@ class Gateway(Struct, kw_only=True):
         return accepted
 
     async def dispatch(self, key: SessionKey) -> None:
-        """There is news for a session: whoever owns it looks; if nobody does, we take it."""
+        """Wake the owner of a session that has news. If it has none, claim it."""
         active = self.sessions.get(key)
         if active is not None:
             self.wake(active)
@@ -90,14 +90,14 @@ class Gateway(Struct, kw_only=True):
             await self._begin(claim)
 
     async def resume(self, key: SessionKey) -> None:
-        """A person asks again for a turn that was interrupted: it goes on, whatever holds back
-        what would go on by itself."""
+        """Resume an interrupted turn because a person asks again, whatever holds back automatic
+        resumes."""
         for claim in await self.store.journal.claim(self.node, limit=1, only=key):
             await self._begin(claim, asked=True)
 
     @asynccontextmanager
     async def joined(self, seat: str = "") -> AsyncIterator[None]:
-        """Alive in the eyes of others for as long as the block runs."""
+        """Join as a node, and be alive for others until the block ends."""
         await self.store.nodes.join(self.node, seat=seat)
         self.seen_at = asyncio.get_running_loop().time()
         await self.spending.reload()
@@ -113,10 +113,10 @@ class Gateway(Struct, kw_only=True):
                 await cancelled([*working, *self.delivery.under_way()])
 
     async def settle(self, key: SessionKey) -> None:
-        """One session until it rests; `deliver` then sends its replies. Other sessions are left
-        to whoever runs them.
+        """Move one session until it rests; `deliver` then sends its replies. Other sessions are
+        left to their owners.
 
-        Raises a StoreFailed when the session cannot go on because nothing can be written.
+        Raise StoreFailed when the session cannot continue because nothing can be written.
         """
         self.failure = None
         await dispatch_family(self, key)
@@ -132,7 +132,7 @@ class Gateway(Struct, kw_only=True):
             pass
 
     async def look_after(self) -> None:
-        """Sessions of ours that others wrote to, and whom others let in or sent away."""
+        """Read sessions of ours that others wrote to, and the register of people."""
         await self.look_at_people()
         for owned in await self.store.journal.owned(self.node, limit=OWNED_MAX):
             active = self.sessions.get(owned.key)
@@ -147,7 +147,7 @@ class Gateway(Struct, kw_only=True):
         return len(claims)
 
     def reconsider(self) -> None:
-        """What was decided may be decided otherwise now."""
+        """Decide again about all open work, because something that decisions read has changed."""
         for active in (*self.sessions.resting(), *self.sessions.working()):
             if isinstance(active.session.phase, Running | Waiting) or active.session.waiting:
                 self.wake(active)
@@ -157,7 +157,8 @@ class Gateway(Struct, kw_only=True):
             self.reconsider()
 
     def is_sure(self) -> bool:
-        """Nobody can have taken our sessions yet. What is shown without a commit needs that."""
+        """Return True if no other node can have taken our sessions yet. Showing anything without a
+        commit requires it."""
         return asyncio.get_running_loop().time() - self.seen_at < SURE_BEATS * self.beat_s
 
     def state(self) -> GatewayState:
@@ -225,7 +226,7 @@ class Gateway(Struct, kw_only=True):
 
 
 async def _lost(engine: Gateway, active: ActiveSession, error: Exception) -> None:
-    """Forget the session; a later claim reads it anew, under another epoch."""
+    """Forget the session; a later claim reads it again, under another epoch."""
     key = active.session.key
     engine.process.children.pop(key, None)
     free_slot(engine, key)
@@ -251,7 +252,8 @@ async def _beat(engine: Gateway) -> None:
 
 
 async def _rested(engine: Gateway, key: SessionKey) -> bool:
-    """By our own worker, or by what the journal says when another process has the session."""
+    """Return True if the session rests: by our worker, or by the journal when another process has
+    it."""
     while (active := engine.sessions.get(key)) is not None:
         if active.task is None or active.task.done():
             return await _rests_with_children(engine, active.session)
@@ -337,6 +339,6 @@ def is_held_up(session: Session) -> bool:
 
 
 async def let_expire(engine: Gateway) -> None:
-    """Sessions that wait for an answer whose time is over go on without it."""
+    """Continue sessions whose question or deferred call has expired."""
     for key in await engine.store.library.overdue(engine.process.clock(), limit=OVERDUE_MAX):
         await engine.dispatch(key)

@@ -1,7 +1,7 @@
-"""Services: supervised loops that follow the journal or the clock, each beside the others.
+"""Run services: supervised loops that follow the journal or the clock.
 
-A service that fails is started again, each time a little later. It never ends the process, unless
-its settings are wrong when the process starts.
+A service that fails is restarted with a growing delay. It never ends the process, unless its
+settings are wrong at the start.
 """
 
 import asyncio
@@ -23,7 +23,7 @@ log = logging.getLogger("hermes.gateway")
 
 
 class ServiceRun(Struct):
-    """One service, and how it is doing."""
+    """One service and its state."""
 
     service: Service
     clock: Callable[[], float]

@@ -1,4 +1,4 @@
-"""Sessions in this process's hands: folded state, the transcript as read so far, work in flight."""
+"""The sessions that this process owns: folded state, transcript as read so far, work in flight."""
 
 import asyncio
 from collections import OrderedDict
@@ -20,7 +20,7 @@ LINE_BYTES = 400  # what a line costs beside its text
 
 
 class InFlight(Struct):
-    """One piece of work that waits for the world, and the turn that it is for, if any."""
+    """Work that waits for the outside world, and its turn, if any."""
 
     turn: TurnId | None
     task: "asyncio.Task[tuple[Event, ...]]"
@@ -54,7 +54,7 @@ class ActiveSession(Struct):
         self.bell.set()
 
     def tell(self, event: Event) -> None:
-        """Something became true outside of the worker; it goes into its next commit."""
+        """Add an event from outside of the worker to its next commit."""
         self.told.append(event)
         self.bell.set()
 
@@ -67,19 +67,20 @@ class ActiveSession(Struct):
         self.bytes = LANE_BYTES + _cost(lines)
 
     def request(self) -> tuple[Line, ...]:
-        """What a model is asked with now."""
+        """Return the request for the model."""
         assert self.lines is not None, "the transcript is read before a model is asked"
         return self.reading.request(self.session, self.lines)
 
     def learn(self, event: MessageReceived, position: int) -> bool:
-        """A message that came in by this process. False when the journal has to be read."""
+        """Apply a message that this process accepted. Return False if the journal must be read
+        instead."""
         if self.busy or self.news or position != self.session.position + 1:
             return False
         self.session = fold(self.session, event)
         return True
 
     def record(self, commit: Commit) -> None:
-        """Our own commit: fold it, and read on where the view only grew."""
+        """Fold our own commit, and read new rows if the view only grew."""
         grown = [row.line for row in commit.rows]
         if commit.after.view != self.session.view:
             self.lines = None
@@ -90,7 +91,7 @@ class ActiveSession(Struct):
 
 
 class SessionCache:
-    """Bounded in bytes: what rests longest is forgotten first, and read again when needed."""
+    """An LRU cache of sessions, bounded in bytes."""
 
     def __init__(self, bytes_max: int) -> None:
         self._bytes_max = bytes_max
@@ -115,7 +116,7 @@ class SessionCache:
         self._bytes -= self._counted.pop(key, 0)
 
     def rested(self, active: ActiveSession) -> None:
-        """The lane has nothing to do; it is the youngest of those that rest."""
+        """Move the session to the recent end of those that rest."""
         key = active.session.key
         self._bytes += active.bytes - self._counted.get(key, 0)
         self._counted[key] = active.bytes

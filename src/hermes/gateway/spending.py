@@ -1,4 +1,4 @@
-"""What was spent today: read from the store now and then, and counted along in between."""
+"""What was spent today: read from the store now and then, and counted in between."""
 
 from collections.abc import Callable, Sequence
 
@@ -30,7 +30,7 @@ class SpendingCounter(Struct, kw_only=True):
         return SpentToday(tokens=self.tokens, cost=self.cost, persons=self.persons)
 
     async def reload(self) -> None:
-        """Into the accounts, when the last look was long ago."""
+        """Read the accounts again if the last read is old."""
         now = self.clock()
         day = int(now // DAY_S)
         if not self.counts or (day == self.day and abs(now - self.looked_at) < LOOK_S):
@@ -45,7 +45,7 @@ class SpendingCounter(Struct, kw_only=True):
                 self._charge(each.name, each.usage)
 
     def charge(self, rows: Sequence[UsageRow]) -> None:
-        """These calls have just been written into the accounts."""
+        """Count calls that were just committed."""
         for row in rows if self.counts else ():
             self._add(row.spent.model, row.spent.usage)
             self._charge(row.person, row.spent.usage)

@@ -1,6 +1,6 @@
-"""The one place that may catch everything: a fault in one session or loop stays there and is told.
+"""The one place that may catch everything: a fault in one session or loop stays there.
 
-A loop that dies is started again, each time a little later; one that keeps dying ends the process.
+A loop that fails is restarted with a growing delay; one that keeps failing ends the process.
 """
 
 import asyncio
@@ -23,7 +23,7 @@ log = logging.getLogger("hermes.gateway")
 
 
 async def outcome(work: Callable[[], Awaitable[T]], broken: Callable[[Exception], T]) -> T:
-    """The work's result, or what `broken` makes of a fault that nobody foresaw."""
+    """Return the work's result, or what `broken` makes of an unforeseen fault."""
     try:
         return await work()
     except Exception as error:
@@ -34,7 +34,7 @@ async def outcome(work: Callable[[], Awaitable[T]], broken: Callable[[Exception]
 async def survived(
     work: Callable[[], Awaitable[None]], lost: Callable[[Exception], Awaitable[None]]
 ) -> None:
-    """For one session's worker: its end must not touch another session."""
+    """Run one session's worker, so that its failure touches no other session."""
     try:
         await work()
     except Exception as error:
@@ -43,8 +43,8 @@ async def survived(
 
 @contextmanager
 def naming(what: str, named: Callable[[str], HermesError]) -> Iterator[None]:
-    """Around code of others: raise a fault without a name of ours as the error that `named` makes,
-    for which somebody is ready. The fault's own words go to the log only."""
+    """Guard code of plugins: raise an unforeseen fault as the error that `named` makes. The fault's
+    own words go to the log only."""
     try:
         yield
     except HermesError:
@@ -55,7 +55,7 @@ def naming(what: str, named: Callable[[str], HermesError]) -> Iterator[None]:
 
 
 async def caught_up() -> None:
-    """Others first: until everything that is ready runs without delay again, or for a while."""
+    """Yield until the event loop is responsive again, at most 20 times."""
     loop = asyncio.get_running_loop()
     for _ in range(LOOKS_MAX):
         before = loop.time()
@@ -97,7 +97,7 @@ async def all_set(events: Collection[asyncio.Event], limit_s: float) -> None:
 
 
 async def cancelled(tasks: "Collection[asyncio.Task[Any]]") -> None:
-    """Cancel them, and wait until they have ended."""
+    """Cancel tasks and wait until they have ended."""
     for task in tasks:
         task.cancel()
     await asyncio.gather(*tasks, return_exceptions=True)

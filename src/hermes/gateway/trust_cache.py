@@ -1,7 +1,7 @@
-"""Who is who and what was granted, as this process knows it.
+"""People and grants as this process knows them.
 
-It may be behind the store for a moment; whoever acts on it writes the version down, and a store
-that knows better says no.
+The cache may lag behind the store. Every commit that relies on it names its version, and the store
+refuses an outdated one.
 """
 
 from collections.abc import Callable
@@ -18,21 +18,22 @@ class TrustCache(Struct, kw_only=True):
     register: TrustRegister = field(default_factory=TrustRegister)
 
     async def reload(self) -> bool:
-        """Is it another register than at the last look?"""
+        """Reload people and grants if the store's version changed. Return True if it did."""
         if await self.trust.version() == self.register.version:
             return False
         self.register = await self.trust.register()
         return True
 
     async def latest(self, sender: Sender) -> Role:
-        """A stranger may have been let in since the last look."""
+        """Return the role, reading the register again for a stranger, who may have been let in
+        since."""
         role = self.role(sender)
         return self.role(sender) if role is Role.STRANGER and await self.reload() else role
 
     def role_by(self, sender: Sender, register: TrustRegister) -> Role:
-        """By a register that is given, for a decision that can be repeated."""
+        """Return the role by a given register, for a decision that can be replayed."""
         return role_of(register, sender, self.configured)
 
     def role(self, sender: Sender) -> Role:
-        """As the register has it now, and never more than the message carries."""
+        """Return the role by the current register, and never more than the message carries."""
         return role_of(self.register, sender, self.configured)

@@ -1,4 +1,4 @@
-"""What is said about a reply that could not be sent, where its person can see it."""
+"""Report a reply that could not be sent, where its person can see it."""
 
 from hermes.core.ids import MessageId, chat_key
 from hermes.core.messages import Address, Inbound, Person, Reply
@@ -8,7 +8,7 @@ EXCERPT_CHARS = 300
 
 
 def undeliverable_message(reply: Reply, why: str, home: Address, at: float) -> Inbound:
-    """A message of ours to the home chat; said once for each reply."""
+    """Return the message for the home chat, once for each reply."""
     excerpt = reply.text[:EXCERPT_CHARS] + ("…" if len(reply.text) > EXCERPT_CHARS else "")
     where = f"{reply.address.platform}:{reply.address.chat}"
     kept = f"The full text is saved: hermes sessions show {reply.session}"

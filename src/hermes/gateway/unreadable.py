@@ -1,4 +1,4 @@
-"""A session that cannot be read: nobody works on it until its person has left the conversation."""
+"""Handle a session that cannot be read: it waits until its person leaves the conversation."""
 
 from hermes.core.errors import Refused, Rejected, RowUnreadable
 from hermes.core.ids import SessionKey

@@ -1,6 +1,6 @@
-"""Move one session forward: decide, commit, begin what must be waited for; again, until it rests.
+"""Move one session forward: decide, commit, start what must be waited for; again, until it rests.
 
-A worker task lives while its session has something to do. Nothing is remembered between commits
+A worker task lives while its session has something to do. It remembers nothing between commits
 except what the journal says, so it may be cancelled, or die, at any line.
 """
 
@@ -40,7 +40,7 @@ WRITE_PAUSE_S = 0.5
 
 
 class _Stand(Enum):
-    """Where a session stands after a plan."""
+    """The state of a session after a plan."""
 
     GOES_ON = auto()  # something is under way, or came in meanwhile
     WRITTEN = auto()  # nothing is left to do; the store does not know that yet
@@ -72,8 +72,8 @@ class Worker(Struct, frozen=True, kw_only=True):
         return active
 
     async def advance(self, active: ActiveSession, host: CommandContext) -> bool:
-        """Until there is nothing to do now. False when the session is not ours any more, because
-        another process may go on with it. Raises Fenced when it was taken over."""
+        """Work until there is nothing to do now. Return False if the session is not ours any more
+        and another process may continue it. Raise Fenced when it was taken over."""
         arrived: tuple[Event, ...] = ()
         try:
             while True:
@@ -100,7 +100,7 @@ class Worker(Struct, frozen=True, kw_only=True):
     async def _step(
         self, active: ActiveSession, arrived: tuple[Event, ...], host: CommandContext
     ) -> "_Stand":
-        """One plan, made durable and begun."""
+        """Make one plan, commit it and start its work."""
         plan = self._planned(active, arrived)
         rests = isinstance(plan.then, Rest) and not active.in_flight
         before = active.session.turn
@@ -140,7 +140,7 @@ class Worker(Struct, frozen=True, kw_only=True):
         )
 
     async def _wait(self, active: ActiveSession) -> tuple[Event, ...]:
-        """Results of what has landed; none when only news came."""
+        """Return the results of finished work; none when only news arrived."""
         await active.bell.wait()
         active.bell.clear()
         landed = [key for key, work in active.in_flight.items() if work.task.done()]
@@ -155,7 +155,8 @@ class Worker(Struct, frozen=True, kw_only=True):
     async def _append(
         self, active: ActiveSession, events: tuple[Event, ...], *, rests: bool
     ) -> bool:
-        """False when a message slipped in before our commit: then what was decided is not all."""
+        """Commit. Return False if a message arrived before our commit, so that there is more to
+        decide."""
         due = active.session.position - active.snapshot_at >= SNAPSHOT_EVERY
         before = active.session
         commit = commit_of(
@@ -252,7 +253,7 @@ class Worker(Struct, frozen=True, kw_only=True):
     async def _stop_left_over(
         self, active: ActiveSession, turn: Turn, host: CommandContext
     ) -> None:
-        """The turn is over, but a command that a process before us began for it may still run."""
+        """Stop a command that an earlier process started for a turn that has ended."""
         if turn.options.scripted:
             await self.agent.leave(turn.options)
         for call_state in turn.call_states:
@@ -331,7 +332,7 @@ class Worker(Struct, frozen=True, kw_only=True):
         return self.veil(watch)
 
     async def _cancel_stopped(self, active: ActiveSession) -> None:
-        """A turn that was stopped has nothing in flight any more, detached commands included."""
+        """Cancel everything in flight of a stopped turn, detached commands included."""
         open_ = active.session.turn.id if active.session.turn else None
         stale = [key for key, work in active.in_flight.items() if work.turn not in (open_, None)]
         stale += [
@@ -345,7 +346,7 @@ class Worker(Struct, frozen=True, kw_only=True):
 
 
 async def _patiently(write: Callable[[], Awaitable[T]]) -> T:
-    """A full or locked disk is waited for a little; nothing goes on in memory meanwhile."""
+    """Wait a while for a full or locked disk; nothing continues in memory meanwhile."""
     for _ in range(WRITE_TRIES - 1):
         try:
             return await write()
@@ -355,13 +356,13 @@ async def _patiently(write: Callable[[], Awaitable[T]]) -> T:
 
 
 def _approved(session: Session, call: Call) -> str:
-    """The digest of what a person said yes to, when one was asked about this call."""
+    """Return the digest of what a person approved, if one was asked about this call."""
     call_states = session.turn.call_states if session.turn is not None else ()
     return next((t.digest for t in call_states if t.call.id == call.id and t.approved), "")
 
 
 def _is_over(compact: Compact, active: ActiveSession) -> bool:
-    """Nobody wants this any more, or another conversation is read by now."""
+    """Return True if the work is not wanted any more, or another conversation is current."""
     session = active.session
     dropped = compact.turn is None and session.compaction.wanted is None
     return dropped or compact.of != session.viewed_at
