@@ -1,6 +1,6 @@
-"""What an owner can be shown of what was done, and that nobody has touched that record since.
+"""The audit log: what was done, in entries that cannot be changed without a trace.
 
-Entries are written in the commit of what they tell of; a store seals each over the one before it.
+An entry is written in the commit of what it records; the store seals each over the one before it.
 """
 
 import hashlib
@@ -43,7 +43,7 @@ def entry(kind: str, at: float, **body: object) -> AuditEntry:
 
 
 class AuditHead(Struct, frozen=True):
-    """Where a chain ended when somebody looked: its last entry, and that one's seal."""
+    """The end of a chain at the last check: its last entry and that entry's seal."""
 
     seq: int = 0
     seal: str = START.hex()

@@ -38,8 +38,8 @@ def spent(turn: Turn, limits: TurnLimits) -> str:
 
 
 class Budgets(Struct, frozen=True, kw_only=True):
-    """What may be spent; without a number there is no limit. What nobody waits for may use only a
-    share of it, so that it stops first."""
+    """Spending limits; a missing number means no limit. Unattended work may use only a share, so
+    that it stops first."""
 
     session_tokens: int | None = None
     person_day_tokens: int | None = None
@@ -53,7 +53,7 @@ class Budgets(Struct, frozen=True, kw_only=True):
 
 
 class SpentToday(Struct, frozen=True, kw_only=True):
-    """What was spent since midnight UTC, by everybody and by each person."""
+    """What was spent since midnight UTC, in total and by each person."""
 
     tokens: int = 0
     cost: float = 0.0

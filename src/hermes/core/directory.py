@@ -101,7 +101,8 @@ def place_of(address: Address) -> str:
 
 
 def _named(row: ChatRow) -> str:
-    """Whoever is in a chat may call it anything, also something that reads like an order."""
+    """Quote a chat's name. People in a chat choose it freely, also as text that reads like an
+    instruction."""
     shown = "".join(each if each.isprintable() else " " for each in row.name)
     return f"“{shown.replace('”', ' ')}”"
 

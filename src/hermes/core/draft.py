@@ -1,6 +1,6 @@
-"""What becomes of the draft that a chat shows: a reply takes its place, or it is removed.
+"""Decide what happens to a draft in a chat: a reply replaces it, or it is removed. Pure.
 
-A draft never stays beside its answer, whatever dies in between (C54). Pure.
+A draft never stays next to its answer, whichever process dies in between (C54).
 """
 
 from collections.abc import Collection, Iterator, Sequence

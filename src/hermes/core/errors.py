@@ -61,7 +61,7 @@ class UnreadableSchedule(BadSchedule):
 
 
 class Refused(HermesError):
-    """The event does not fit."""
+    """The event is not valid in the session's current state; nothing was written."""
 
 
 class ToolFailed(HermesError):
@@ -73,11 +73,11 @@ class RecordMissing(ToolFailed):
 
 
 class Fenced(HermesError):
-    """Somebody else owns the session."""
+    """Another process owns the session now; nothing was written."""
 
 
 class Outdated(HermesError):
-    """It was decided by a register that is not the latest."""
+    """The decision used an older version of the register of people and grants."""
 
 
 class JobChanged(Rejected):
@@ -181,7 +181,7 @@ class ChannelBusy(ChannelDown):
 
 
 class ChannelSilent(ChannelDown):
-    """The message was sent and nobody said that it arrived: another try may repeat it."""
+    """The message was sent without a confirmation: another try may repeat it."""
 
 
 class ChannelRefused(ChannelFailed):

@@ -63,7 +63,7 @@ class CommandRun(Struct, frozen=True, tag="command_run.1", omit_defaults=True):
 
 
 class MessageDropped(Struct, frozen=True, tag="message_dropped.1"):
-    """A message that waited will not be read: its sender was sent away."""
+    """A waiting message will not be read: its sender was removed."""
 
     message: str
     at: float
@@ -341,14 +341,14 @@ class DraftShown(Struct, frozen=True, tag="draft_shown.1"):
 
 
 class HomeSet(Struct, frozen=True, tag="home_set.1"):
-    """What nobody asked for in particular goes to this chat from now on."""
+    """The home chat was set: it gets messages that have no chat of their own."""
 
     address: Address
     at: float
 
 
 class RestartAsked(Struct, frozen=True, tag="restart_asked.1"):
-    """Somebody wants the gateway to start anew. A death right after this has done it, too."""
+    """A person asked the gateway to restart. A crash right after this counts as the restart."""
 
     message: str
     at: float

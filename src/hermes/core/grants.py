@@ -53,7 +53,7 @@ class Grant(Struct, frozen=True, kw_only=True):
 
 
 def granted(grants: Sequence[Grant], identity: str, template: Template | None) -> tuple[bool, bool]:
-    """Is the call granted to the letter, and is it by a template?"""
+    """Return whether the call is granted exactly, and whether by a template."""
     exact = any(
         (each.identity or each.arguments) == identity
         for each in grants

@@ -59,7 +59,8 @@ def platform_of(key: str) -> str:
 
 
 def session_key(platform: str, kind: str, chat: str, *rest: str) -> SessionKey:
-    """The lane of a chat. Parts from outside cannot forge another lane: `:` and `%` are escaped."""
+    """Return the session key of a chat. `:` and `%` are escaped, so parts from outside cannot forge
+    another key."""
     parts = [_escaped(part) for part in (platform, kind, chat, *rest) if part]
     return SessionKey(":".join(["agent", MAIN_AGENT, *parts]))
 
@@ -83,8 +84,8 @@ def chat_key(
     user: str = "",
     isolation: Isolation = DEFAULT_ISOLATION,
 ) -> SessionKey:
-    """The lane of a message: a person's own in a group, everybody's in a thread, unless set
-    otherwise."""
+    """Return the session key of a message: a person's own in a group, a shared one in a thread,
+    unless set otherwise."""
     alone = isolation.threads if thread else isolation.groups
     own = user if kind != "dm" and alone == "person" else ""
     return session_key(platform, kind, chat, thread, own)

@@ -14,7 +14,7 @@ from hermes.core.principal import Principal
 
 
 class Effect(Enum):
-    """May a call run again when we cannot know whether it ran before the crash?"""
+    """Whether a call may run again when it is unknown if it ran before a crash."""
 
     READ = "read"  # changes nothing
     IDEMPOTENT = "idempotent"  # running it again makes the same thing true
@@ -232,8 +232,8 @@ ReplyKind = Literal["answer", "notice", "question", "removal"]
 
 
 class UnseenDraft(Struct, frozen=True, omit_defaults=True):
-    """A draft that may stand in the chat behind `behind`: it was begun, and whether the platform
-    took it is not written down yet."""
+    """A draft that may be in the chat after `behind`: it was begun, and its receipt is not recorded
+    yet."""
 
     turn: TurnId
     text: str

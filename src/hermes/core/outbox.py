@@ -62,7 +62,7 @@ class Outbox(Protocol):
         (`mine`)."""
 
     async def has_receipt(self, platform: str, chat: str, receipt: str) -> bool:
-        """Did some reply of late get this receipt in this chat?"""
+        """Return True if a recent reply got this receipt in this chat."""
 
     async def cards(self, platform: str, chat: str, *, limit: int) -> Sequence[Reply]:
         """The latest replies to this chat that have buttons, newest first, also those that are
@@ -79,4 +79,4 @@ class Outbox(Protocol):
         """It was not taken, as far as is known. `counts`: as an attempt."""
 
     async def rows(self, key: SessionKey, *, limit: int) -> Sequence[OutboxRow]:
-        """All rows of a session whatever their state, newest first."""
+        """Return all rows of a session in any state, newest first."""

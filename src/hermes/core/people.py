@@ -36,7 +36,7 @@ class Sender(Struct, frozen=True):
 
     @property
     def is_alone(self) -> bool:
-        """Is this person the only one who speaks in this session?"""
+        """Return True if this person is the only one who speaks in this session."""
         name = name_of(self.key)
         return self.is_direct or len(name.rest if name else ()) > bool(self.address.thread)
 

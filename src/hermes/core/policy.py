@@ -56,7 +56,7 @@ WORST: Capabilities = frozenset({_C.READ_UNTRUSTED, _C.EGRESS, _C.LASTING})
 
 
 class Hop(Struct, frozen=True):
-    """What stands between the person and the call, and the most that it may do."""
+    """A step between the person and the call, and the most that it may do."""
 
     kind: Literal["schedule", "subagent", "webhook", "review"]
     may: Capabilities
@@ -158,7 +158,7 @@ _WHO = {
 
 
 def decide(principal: PolicySubject, action: Action, setting: PolicyContext) -> Verdict:
-    """Whatever is wrong with what it is given, it answers; and then with no."""
+    """Decide about a call. Total: invalid input is answered with a denial."""
     try:
         return _decided(principal, action, setting)
     except FAULTS:

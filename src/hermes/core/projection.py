@@ -76,7 +76,7 @@ class UsageRow(Struct, frozen=True, kw_only=True):
 
 
 class CallRow(Struct, frozen=True, kw_only=True):
-    """One use of a tool. `seconds` is None for one that nobody saw begin."""
+    """One use of a tool. `seconds` is None if its start was not recorded."""
 
     event: int
     tool: str

@@ -16,7 +16,7 @@ from hermes.core.trust import TrustRegister
 
 
 class Busy(Enum):
-    """When may a command run while a turn is open?"""
+    """When a command may run while a turn is open."""
 
     NOW = "now"
     BETWEEN = "between"  # not while a model is being asked, which would not hear of it
@@ -52,7 +52,7 @@ Verdict = Allow | AllowSandboxed | Ask | Deny
 
 
 class ResumeRules(Struct, frozen=True, kw_only=True):
-    """When an interrupted turn goes on by itself (C13 to C15)."""
+    """When an interrupted turn resumes by itself (C13 to C15)."""
 
     auto: bool = True
     freshness_s: float = 3600.0  # 0: no limit

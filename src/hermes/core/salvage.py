@@ -20,7 +20,7 @@ LEAVING = frozenset({"/new", "/reset", "/suspend"})
 
 
 def leaves(inbound: Inbound) -> bool:
-    """Does this message leave its conversation, whatever that is?"""
+    """Return True if this message leaves its conversation."""
     return command_name(inbound) in LEAVING
 
 

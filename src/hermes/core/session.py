@@ -76,7 +76,7 @@ class Mark(Struct, frozen=True, kw_only=True, omit_defaults=True):
 
 
 class Voice(Struct, frozen=True, omit_defaults=True):
-    """Somebody whose words are in a turn: who, and where they spoke."""
+    """A person whose words are in a turn, and where they spoke."""
 
     id: str
     address: Address
@@ -278,7 +278,7 @@ def speaker(session: Session, turn: Turn) -> Sender:
 
 
 def speakers(session: Session, turn: Turn) -> tuple[Sender, ...]:
-    """Everybody whose words are in the turn. Its rights are those of the weakest (C64)."""
+    """Return all people whose words are in the turn. It has the rights of the weakest (C64)."""
     voices = turn.voices or (Voice(turn.sender, turn.address, turn.origin),)
     key = session.key
     return tuple(Sender(key, v.address, v.id, v.origin, v.direct, v.principal) for v in voices)

@@ -25,13 +25,13 @@ class Wait(Struct, frozen=True):
 
 
 class Drop(Struct, frozen=True):
-    """Whoever sent this has been sent away since."""
+    """The sender was removed after the message was accepted."""
 
     inbound: Inbound
 
 
 class Expel(Struct, frozen=True):
-    """The turn's person has been sent away."""
+    """The turn's person was removed while it ran."""
 
     turn: TurnId
 

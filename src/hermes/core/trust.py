@@ -15,8 +15,8 @@ from hermes.core.principal import HOPS_MAX
 
 
 class KnownPerson(Struct, frozen=True, kw_only=True):
-    """A person by the platform's immutable id. A stranger's row says: sent away, whatever a
-    setting says. `chat` is where the person was let in, if it was in a chat."""
+    """A person by the platform's immutable id. A stranger's row means: removed, whatever a setting
+    says. `chat` is where the person was let in, if it was in a chat."""
 
     platform: str
     id: str
@@ -38,7 +38,7 @@ class Invite(Struct, frozen=True, kw_only=True):
 
 
 class AdmissionRequest(Struct, frozen=True, kw_only=True):
-    """Somebody who is not known asks to be let in."""
+    """An unknown person asks to be let in."""
 
     id: str
     platform: str

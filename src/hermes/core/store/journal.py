@@ -13,14 +13,14 @@ from hermes.core.session import Session
 
 
 class Fence(Struct, frozen=True):
-    """The right to write to a session: who owns it, and the how-manieth ownership it is."""
+    """The right to write to a session: the owning node and the number of its ownership."""
 
     node: NodeId
     epoch: int
 
 
 class Claim(Struct, frozen=True):
-    """`head` is the session's last position, where somebody looked."""
+    """The ownership of a session. `head` is its last position, if that was read."""
 
     key: SessionKey
     epoch: int
@@ -51,8 +51,9 @@ class Journal(Protocol):
         """Sessions this node owns already and that have something to do again."""
 
     async def load(self, key: SessionKey) -> Session:
-        """Fold from the last snapshot. An unknown key gives an empty session. Raises RowUnreadable
-        or Refused when an event cannot be read and nobody has left the conversation since."""
+        """Fold a session from its last snapshot. An unknown key gives an empty session. Raise
+        RowUnreadable or Refused when an event cannot be read and no later message leaves the
+        conversation."""
 
     async def abandon(self, session: Session, *, fence: Fence) -> None:
         """The session was salvaged: what listings show as open of what is before it is over."""
@@ -64,9 +65,9 @@ class Journal(Protocol):
         """Transcript rows of these spans, in order."""
 
     async def append(self, commit: Commit, *, fence: Fence) -> int:
-        """All or nothing; returns the session's last position. Raises Fenced when the session or
-        the node has been taken over, Outdated when the register is not at the commit's standing.
-        """
+        """Write all of the commit or nothing. Return the session's last position. Raise Fenced when
+        another node took the session or declared this node dead, Outdated when the register has a
+        newer version."""
 
     async def rest(self, key: SessionKey, position: int, *, fence: Fence) -> bool:
         """Nothing is left to do up to `position`. False when more has arrived meanwhile."""
