@@ -12,6 +12,7 @@ from hermes.core.ids import SessionId
 from hermes.core.messages import Inbound
 from hermes.core.store import Accepted, Store
 from hermes.lazy import LazyModule
+from hermes.settings import prepare
 from hermes.views.jobs import JobActs, JobAuthor
 
 if TYPE_CHECKING:
@@ -42,7 +43,8 @@ class OpenJobs(NamedTuple):
 
 @asynccontextmanager
 async def open_jobs(context: CliContext) -> AsyncIterator[OpenJobs]:
-    """Yield the jobs of this home. The database is made if there is none yet."""
+    """Yield the jobs of this home. Home and database are made if there are none yet."""
+    prepare(context.home)
     settings = context.settings()
     acts = schedules.terminal_acts(context.home, settings, context.environ)
     async with app.store_only(context.home, settings) as store:
