@@ -2,6 +2,8 @@
 
 import asyncio
 import json
+import os
+import random
 import subprocess
 from pathlib import Path
 from typing import Any
@@ -264,3 +266,65 @@ def prepare_folder(work: Path, versioned: bool) -> None:
 def kept(work: Path) -> str:
     assert not (work / "b.txt").exists()
     return (work / "a.txt").read_text(encoding="utf-8")
+
+
+async def test_b09_a_deleted_session_ends_what_works_for_it_in_the_background(
+    tmp_path: Path,
+) -> None:
+    async def child(asked: Asked) -> Says:
+        await asyncio.sleep(60)
+        return Says("too late")
+
+    boss = Boss({"goal": "long work", "background": True}, child)
+    async with Model(rule=boss).up() as model, gateway(tmp_path, model, **UNASKED) as here:
+        await here.start()
+        await here.say("go")
+
+        async def working() -> bool:
+            return len(boss.children) == 1
+
+        await here.until(working, 60.0)
+        assert "Deleted" in await here.hermes("sessions", "delete", "api:dm:main", "--yes")
+
+        async def over() -> bool:
+            return [row["state"] for row in await listed(here)] == ["stopped"]
+
+        await here.until(over, 60.0)
+
+
+@pytest.mark.skipif(os.environ.get("HERMES_SOAK") != "1", reason="HERMES_SOAK=1")
+async def test_b07_killed_at_many_instants_each_batch_has_one_result(tmp_path: Path) -> None:
+    """A long sweep: the gateway dies at random instants of many batches, some in the background."""
+    chance = random.Random(7)
+    mark = tmp_path / "mark"
+
+    async def child(asked: Asked) -> Says:
+        await asyncio.sleep(chance.random() / 5)
+        if not asked.results:
+            return Says(calls=(("terminal", {"command": f"echo {asked.said[-5:]} >> {mark}"}),))
+        return Says(f"did {asked.said[-5:]}")
+
+    boss = Boss({}, child)
+    async with Model(rule=boss).up() as model, gateway(tmp_path, model, **UNASKED) as here:
+        here.configure(
+            terminal={"workdir": str(tmp_path), "sandbox": "none"},
+            gateway={"resume": {"attempts_max": 100}},
+        )
+        await here.start()
+        for n in range(100):
+            boss.arguments = {"tasks": [{"goal": f"part {n:03}-{k}"} for k in range(4)]}
+            asking = asyncio.create_task(here.say("go", f"s{n}", key=f"k{n}", limit_s=60.0))
+            for _ in range(chance.randint(1, 3)):
+                await asyncio.sleep(chance.random() / 2)
+                await here.kill()
+                await asyncio.gather(asking, return_exceptions=True)
+                await here.start()
+            said = json.loads((await here.say("go", f"s{n}", key=f"k{n}", limit_s=60.0)).text)
+            found = [entry["summary"][-5:] for entry in said["results"]]
+            assert found == [f"{n:03}-{k}" for k in range(4)]
+    words = written(mark)
+    assert len(words) == len(set(words)), "no effect happened twice"
+
+
+def written(mark: Path) -> list[str]:
+    return mark.read_text(encoding="utf-8").split()

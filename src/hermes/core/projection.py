@@ -10,7 +10,7 @@ from msgspec import Struct
 
 from hermes.core import events as e
 from hermes.core.audit import AuditEntry, entries_of
-from hermes.core.child_sessions import words_at_end
+from hermes.core.child_sessions import CALL, words_at_end
 from hermes.core.codec import encode, kind_of
 from hermes.core.draft import draft_left, removals
 from hermes.core.fold import fold
@@ -279,7 +279,7 @@ def usage_rows(before: Session, event: e.Event, after: Session, number: int) -> 
             spent = (Spent(purpose=purpose, model=model, usage=usage),)
         case e.CallEnded() | e.Compacted() | e.CompactionFailed() | e.GoalJudged():
             spent = event.spent
-    who = (turn.address.platform, turn.sender) if turn else (platform_of(before.key), "")
+    who = (_platform(turn), turn.sender) if turn else (platform_of(before.key), "")
     bought = [(who, each) for each in spent]
     for inbound in before.waiting:
         if inbound.spent and inbound not in after.waiting:
@@ -297,6 +297,13 @@ def usage_rows(before: Session, event: e.Event, after: Session, number: int) -> 
             person=person,
             spent=each,
         )
+
+
+def _platform(turn: Turn) -> str:
+    """Where the person of a turn is: a child answers a call, and its person is elsewhere."""
+    carried = turn.voices[0].principal if turn.voices and turn.address.platform == CALL else None
+    spoke = carried.spoke if carried is not None else None
+    return spoke.platform if spoke is not None else turn.address.platform
 
 
 def call_rows(before: Session, event: e.Event, number: int) -> Iterator[CallRow]:

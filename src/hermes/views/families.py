@@ -4,15 +4,16 @@ from collections.abc import Sequence
 
 from msgspec import Struct
 
-from hermes.core.child_sessions import call_of_child, child_key
+from hermes.core.child_sessions import CHILD, call_of_child, child_key
 from hermes.core.events import MessageReceived, ModelAnswered
-from hermes.core.ids import CallId, SessionKey
+from hermes.core.ids import CallId, SessionKey, platform_of
 from hermes.core.messages import Usage, together
 from hermes.core.projection import TurnRow
 from hermes.core.store import Store
 
 PARTS_MAX = 16
 EVENTS_MAX = 2_000
+PHASES, ROWS_MAX = ("running", "asking"), 200
 DEPTH_MAX = 4
 
 
@@ -39,6 +40,13 @@ async def families_of(
                 break
             found += [await _family(store, row, depth) for row in rows]
     return tuple(found)
+
+
+async def children_of(store: Store, key: SessionKey) -> tuple[SessionKey, ...]:
+    """Return the sessions that work for this one now, also in the background."""
+    rows = [row for phase in PHASES for row in await store.library.in_phase(phase, limit=ROWS_MAX)]
+    found = [await store.journal.load(row.key) for row in rows if platform_of(row.key) == CHILD]
+    return tuple(s.key for s in found if s.turn is not None and s.turn.address.chat == key)
 
 
 async def _family(store: Store, row: TurnRow, depth: int) -> TurnFamily:

@@ -3,6 +3,7 @@
 import shutil
 from typing import TYPE_CHECKING
 
+from hermes.app.engine import new_id
 from hermes.app.storage import SCRATCH
 from hermes.cli.command import CliCommand
 from hermes.cli.context import CliContext
@@ -11,8 +12,11 @@ from hermes.cli.lookup.session_keys import session_name
 from hermes.cli.lookup.sessions import find_session
 from hermes.cli.lookup.store import open_required_store
 from hermes.cli.sessions.rows import name_argument
+from hermes.core.child_sessions import stop_message
+from hermes.core.ids import SessionId
 from hermes.core.session import scratch_name
 from hermes.text.plurals import counted
+from hermes.views.families import children_of
 
 if TYPE_CHECKING:
     from argparse import ArgumentParser
@@ -37,7 +41,11 @@ async def run(options: SessionsDeleteOptions, context: CliContext) -> int:
         ):
             context.console.tell("Nothing was deleted")
             return FAILED
+        children = await children_of(store, session.key)
         await store.library.delete(session.key)
+        for child in children:  # they would work for a session that is gone
+            stop = stop_message(child, f"{child}/deleted", context.clock())
+            await store.journal.accept(stop, opens=SessionId(new_id()))
     scratch = context.home / SCRATCH / scratch_name(session.key, session.id)
     shutil.rmtree(scratch, ignore_errors=True)
     context.console.say(f"Deleted {name}")
