@@ -26,6 +26,7 @@ ALWAYS = (
     "Allowed, now and for similar calls. `hermes approvals grants` lists what you have allowed."
 )
 FOR_SESSION = "Allowed, now and for similar calls in this conversation. /new ends that."
+ASKED_YOU = "Nothing waits for permission. I asked you something: your next message is the answer."
 NOT_ASKED = "I asked another person that. Only they can answer."
 SAY_IT = "Then tell me in your own words: your next message is the answer."
 ANSWERED = "That question is over: it has been answered."
@@ -141,7 +142,8 @@ async def _elsewhere(
         rows = await library.questions(limit=LISTED_MAX, pending=True)
         waits = [r for r in rows if await wants_words(context.store.journal, r) is kind]
     if not waits:
-        return _said(call, NOTHING_WAITS)
+        own = any(asked.wants_text for asked in call.session.questions)
+        return _said(call, ASKED_YOU if own else NOTHING_WAITS)
     if len(waits) > 1 and not by_owner(call):
         return _said(call, SEVERAL)
     if len(waits) > 1:

@@ -223,6 +223,8 @@ def test_c85_permission_is_no_answer_to_a_question() -> None:
     for n, command in enumerate(("/approve", "/deny", f"/approve {'q' * 32}"), start=2):
         life.say(n, command)
         assert [asked.wants_text for asked in life.session.questions] == [True]
+        run = [event for event in life.events if isinstance(event, e.CommandRun)][-1]
+        assert run.replies, "it says what to do instead"
     assert isinstance(life.say(9, f"/answer {'q' * 32} 1").then, s.AskModel)
     assert [line.text for line in life.request() if line.role == "tool"] == ["red"]
 

@@ -20,7 +20,10 @@ if TYPE_CHECKING:
 
 
 NOTHING = "No question is waiting for you"
-HOW = "Answer with: hermes approvals answer ID approve|session|always|deny"
+HOW = (
+    "Answer with: hermes approvals answer ID approve|session|folder|always|deny; a question of the "
+    "agent with your own words"
+)
 WIDTH = 100  # of a card when the window's width is unknown
 
 

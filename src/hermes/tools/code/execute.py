@@ -161,7 +161,7 @@ def _judged(places: WorkspacePaths, arguments: str, facts: Mapping[str, str]) ->
 def _presented(arguments: str) -> Presented:
     code = ARGUMENTS.parse(arguments).code
     lines = counted(len(code.splitlines()), "line")
-    note = f"Python, {lines}. Each tool that it calls is decided about by itself"
+    note = f"Python, {lines}. Each tool call inside it is checked separately"
     return Presented(text=both_ends(code, HEAD_CHARS, TAIL_CHARS), notes=(note,))
 
 
