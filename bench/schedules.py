@@ -76,7 +76,7 @@ async def bar_burst(stage: Stage) -> AsyncIterator[Bar]:
     unit = await _stored(stage, count)
     detail = f"{last:.2f} s / {unit:.2f} s"
     yield Bar(
-        f"the same over storing {count:,} messages and nothing else", last / unit, 10.0, detail
+        f"the same over storing {count:,} messages and nothing else", last / unit, 5.0, detail
     )
 
 

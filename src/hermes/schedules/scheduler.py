@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 else:
     due = LazyModule("hermes.schedules.due")  # an idle gateway does without it
 
-DUE_MAX = 200  # jobs that are looked at in one go
+DUE_MAX = 1_000  # jobs that are looked at in one go: before the first of them starts to work
 SLEEP_S_MAX = 30.0  # then the clock is compared with the one that cannot be set
 STEP_S = 5.0  # by which a clock may differ from it before that counts as set
 HOLD_S = 5.0
