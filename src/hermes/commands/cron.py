@@ -210,7 +210,7 @@ def cron_command(acts: JobActs) -> Command:
 
     return Command(
         name="/cron",
-        least=Role.PAIRED,
+        least=Role.OWNER,  # as for the tool: what runs by itself is the owner's to decide
         busy=Busy.NOW,
         summary="List scheduled jobs, make one, change or run it",
         run_async=run_async,
