@@ -18,7 +18,7 @@ import subprocess
 import sys
 import tempfile
 import time
-from collections.abc import AsyncIterator, Iterator
+from collections.abc import AsyncIterator, Callable, Iterator, Mapping
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
 
@@ -258,7 +258,8 @@ async def bar_soak(stage: Stage) -> AsyncIterator[Bar]:
     yield Bar("memory at the end of a soak over its beginning", last / first, 1.1, detail)
 
 
-BARS = {
+Table = Mapping[str, Callable[[Stage], AsyncIterator[Bar]]]
+BARS: Table = {
     "turn": bar_turn,
     "slow": bar_slow,
     "memory": bar_memory,
@@ -376,27 +377,28 @@ def staged(*, short: bool) -> Iterator[Stage]:
                 process.kill()
 
 
-async def measured(names: list[str], *, short: bool) -> list[Bar]:
+async def measured(table: Table, names: list[str], *, short: bool) -> list[Bar]:
     bars: list[Bar] = []
     for name in names:
         with staged(short=short) as stage:
-            async for bar in BARS[name](stage):
+            async for bar in table[name](stage):
                 sign = "holds " if bar.holds else "MISSED"
                 print(f"{sign}  {bar.ratio:8.3f}  <= {bar.limit:<6}  {bar.name}  ({bar.detail})")
                 bars.append(bar)
     return bars
 
 
-def main() -> int:
-    words = argparse.ArgumentParser(description=__doc__)
-    words.add_argument("names", nargs="*", choices=[*BARS, []])
+def main(table: Table, about: str | None) -> int:
+    """Measure the bars that the command line names; return the exit status."""
+    words = argparse.ArgumentParser(description=about)
+    words.add_argument("names", nargs="*", choices=[*table, []])
     words.add_argument("--short", action="store_true")
     given = words.parse_args()
-    names = given.names or [name for name in BARS if name not in LONG]
-    bars = asyncio.run(measured(names, short=given.short))
+    names = given.names or [name for name in table if name not in LONG]
+    bars = asyncio.run(measured(table, names, short=given.short))
     print(json.dumps([{**asdict(bar), "holds": bar.holds} for bar in bars]))
     return 0 if all(bar.holds for bar in bars) else 1
 
 
 if __name__ == "__main__":
-    sys.exit(main())
+    sys.exit(main(BARS, __doc__))

@@ -9,20 +9,17 @@ outside. `script`: a run without a model, compared with a turn that runs the sam
 status is 1 when a bar is missed.
 """
 
-import argparse
 import asyncio
-import json
 import sqlite3
 import sys
 import tempfile
 import time
 from collections.abc import AsyncIterator, Callable
-from dataclasses import asdict
 from pathlib import Path
 
 import httpx2
 
-from bench.gateway import Bar, Process, Stage, staged
+from bench.gateway import Bar, Process, Stage, Table, main
 from bench.load import KEY, cpu_of, memory_of
 from hermes.core.ids import MessageId, SessionId, session_key
 from hermes.core.job_events import JobSet
@@ -109,7 +106,7 @@ async def bar_calendar(stage: Stage) -> AsyncIterator[Bar]:
     yield Bar("seconds of a plain expression", plain, 0.001, f"{plain * 1e6:.0f} µs")
 
 
-BARS = {"rest": bar_rest, "burst": bar_burst, "script": bar_script, "calendar": bar_calendar}
+BARS: Table = {"rest": bar_rest, "burst": bar_burst, "script": bar_script, "calendar": bar_calendar}
 
 
 def _timed(schedule: Schedule, rounds: int) -> float:
@@ -220,26 +217,5 @@ async def _run_script(http: httpx2.AsyncClient, job: str, runs: int) -> None:
             await asyncio.sleep(0.05)
 
 
-async def measured(names: list[str], *, short: bool) -> list[Bar]:
-    bars: list[Bar] = []
-    for name in names:
-        with staged(short=short) as stage:
-            async for bar in BARS[name](stage):
-                sign = "holds " if bar.holds else "MISSED"
-                print(f"{sign}  {bar.ratio:8.4f}  <= {bar.limit:<6}  {bar.name}  ({bar.detail})")
-                bars.append(bar)
-    return bars
-
-
-def main() -> int:
-    words = argparse.ArgumentParser(description=__doc__)
-    words.add_argument("names", nargs="*", choices=[*BARS, []])
-    words.add_argument("--short", action="store_true")
-    given = words.parse_args()
-    bars = asyncio.run(measured(given.names or list(BARS), short=given.short))
-    print(json.dumps([{**asdict(bar), "holds": bar.holds} for bar in bars]))
-    return 0 if all(bar.holds for bar in bars) else 1
-
-
 if __name__ == "__main__":
-    sys.exit(main())
+    sys.exit(main(BARS, __doc__))
