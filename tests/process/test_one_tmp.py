@@ -40,7 +40,7 @@ async def test_both_hands_see_one_tmp_which_lasts_as_long_as_the_conversation(
         calls: dict[str, Calls] = {
             "make": (
                 ("write_file", {"path": "/tmp/x.py", "content": HELLO}),
-                terminal("python3 /tmp/x.py"),
+                terminal("python3 /tmp/x.py; echo $EDITOR/$PAGER/$GIT_TERMINAL_PROMPT"),
                 terminal("echo kept > /tmp/y; mkdir -p ~/deep; echo home > ~/deep/z; cd /tmp/home"),
             ),
             "look": (
@@ -66,6 +66,7 @@ async def test_both_hands_see_one_tmp_which_lasts_as_long_as_the_conversation(
             made = (await here.say("make")).text
             assert "Created /tmp/x.py: 1 line" in made
             assert "hello from scratch" in made
+            assert "true/cat/0" in made, "and no program waits for a person"
             await here.kill()
             await here.start()
             seen = (await here.say("look")).text
