@@ -3,12 +3,12 @@
 from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING
 
+from hermes.channels.api.actions import ApiActions
 from hermes.channels.api.chat import Completions
 from hermes.channels.api.events import Events
 from hermes.channels.api.front import Front, refused
 from hermes.channels.api.gate import Gate
 from hermes.channels.api.lookups import Lookups
-from hermes.channels.api.orders import ApiActions
 from hermes.channels.api.refusals import LEAVING, NO_STORE, Unserved, busy, unknown
 from hermes.core.errors import Fenced, Rejected, StoreFailed
 from hermes.httpd.head import RequestHead
@@ -47,7 +47,7 @@ def application(front: Front, *, key: Callable[[], str], reach: NetworkReach) ->
 
 def table(front: Front) -> list[HttpRoute]:
     """Return the routes, the most used first. Of two that match, the first wins."""
-    see, order = Lookups(front), ApiActions(front)
+    see, act = Lookups(front), ApiActions(front)
     return [
         HttpRoute("/v1/chat/completions", Completions(front).answer, methods=["POST"]),
         HttpRoute("/health", see.health),
@@ -59,9 +59,9 @@ def table(front: Front) -> list[HttpRoute]:
         HttpRoute("/v1/sessions/{id:path}/messages", see.messages),
         HttpRoute("/v1/sessions/{id:path}", see.session),
         HttpRoute("/v1/turns/{id}", see.turn),
-        HttpRoute("/v1/turns/{id}/stop", order.stop, methods=["POST"]),
-        HttpRoute("/v1/approvals", order.questions),
-        HttpRoute("/v1/approvals/{id}", order.answer, methods=["POST"]),
+        HttpRoute("/v1/turns/{id}/stop", act.stop, methods=["POST"]),
+        HttpRoute("/v1/approvals", act.questions),
+        HttpRoute("/v1/approvals/{id}", act.answer, methods=["POST"]),
         *_job_table(front),
     ]
 

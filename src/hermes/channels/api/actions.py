@@ -27,7 +27,7 @@ from hermes.httpd.response import HttpResponse
 from hermes.views.answer import MessageAnswer
 from hermes.views.open_questions import wants_words
 
-ORDERS: Final = "api-orders"  # an account of its own: no client can take its messages' ids
+ACCOUNT: Final = "api-orders"  # an account of its own: no client can take its messages' ids
 QUESTIONS_MAX: Final = 200
 LOOKS_MAX: Final = 5  # into the journal, a second each, before we say "accepted" and no more
 OPEN: Final = ("running", "asking")
@@ -49,7 +49,7 @@ class ApiActions(Struct, frozen=True, eq=False):
         turn = await turn_of(self.front, request)
         if turn.state not in OPEN:
             return document({"turn": turn.id, "state": turn.state})
-        await self._obeyed(turn.key, f"/stop {turn.id}", self.front.host.new_id())
+        await self._run_command(turn.key, f"/stop {turn.id}", self.front.host.new_id())
         after = await self.front.host.store.library.turn(turn.id)
         return document({"turn": turn.id, "state": (after or turn).state}, 202)
 
@@ -77,7 +77,7 @@ class ApiActions(Struct, frozen=True, eq=False):
         else:
             raise wrong(f"{CHOICES}, not “{wanted[:50]}”.", "invalid_request")
         name = hashlib.sha256(wanted.encode()).hexdigest()[:16] if wanted not in WORDS else wanted
-        said = await self._obeyed(row.key, words, f"{id_}/{name}")
+        said = await self._run_command(row.key, words, f"{id_}/{name}")
         after = await library.question(id_) or row
         if after.state == "pending" and said.state == "done":
             raise Unserved(409, said.text or f"“{id_}” was not answered.", code="not_answered")
@@ -88,23 +88,23 @@ class ApiActions(Struct, frozen=True, eq=False):
             202 if after.state == "pending" else 200,
         )
 
-    async def _obeyed(self, key: SessionKey, text: str, id_: str) -> MessageAnswer:
+    async def _run_command(self, key: SessionKey, text: str, id_: str) -> MessageAnswer:
         """Store the command and wait a short time for its reply."""
         host = self.front.host
-        order = Inbound(
+        command = Inbound(
             id=MessageId(id_),
-            account=ORDERS,
+            account=ACCOUNT,
             session=key,
             sender=SENDER,
-            address=Address(platform=PLATFORM, chat=ORDERS),
+            address=Address(platform=PLATFORM, chat=ACCOUNT),
             text=text,
             at=host.clock(),
         )
         with ExitStack() as open_:
             feed = open_.enter_context(host.watch(key))
-            accepted = await host.accept(order)
+            accepted = await host.accept(command)
             journal, waits = host.store.journal, self.front.waits
-            follower = TurnFollower(journal, feed, waits, accepted, ref(order))
+            follower = TurnFollower(journal, feed, waits, accepted, ref(command))
             await follower.read()
             looks = 0
             while follower.answer.state == "waiting" and looks < LOOKS_MAX and not waits.closing:
