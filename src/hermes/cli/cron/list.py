@@ -36,7 +36,7 @@ async def run(options: CronListOptions, context: CliContext) -> int:
         return DONE
     own = [view for view in views if view.kind == "job"]
     if not own:
-        context.console.say(NOTHING)
+        context.console.tell(NOTHING)
     else:
         context.console.table(HEADINGS, [_row(view) for view in own])
     _say_system([view for view in views if view.kind == "system"], context)
