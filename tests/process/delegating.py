@@ -23,7 +23,7 @@ class Boss:
             said = self.child(asked)
             return said if isinstance(said, Says) else await said
         self.parent.append(asked)
-        if not asked.said.startswith("go"):
+        if not asked.said.rpartition("\n")[2].startswith("go"):
             return Says(f"heard: {asked.said}")
         return (
             Says("\n".join(asked.results))

@@ -319,7 +319,8 @@ async def test_b07_killed_at_many_instants_each_batch_has_one_result(tmp_path: P
                 await here.kill()
                 await asyncio.gather(asking, return_exceptions=True)
                 await here.start()
-            said = json.loads((await here.say("go", f"s{n}", key=f"k{n}", limit_s=60.0)).text)
+            text = (await here.say("go", f"s{n}", key=f"k{n}", limit_s=60.0)).text
+            said, _note = json.JSONDecoder().raw_decode(text)
             found = [entry["summary"][-5:] for entry in said["results"]]
             assert found == [f"{n:03}-{k}" for k in range(4)]
     words = written(mark)

@@ -45,7 +45,6 @@ from hermes.gateway.call_results import CallResults
 from hermes.gateway.cross_post import CrossPost
 from hermes.gateway.delivery import Delivery
 from hermes.gateway.drafts import Drafts
-from hermes.gateway.family_lines import FamilyLines
 from hermes.gateway.inbound_rate import InboundRate
 from hermes.gateway.intake import Intake
 from hermes.gateway.live import Hub
@@ -70,9 +69,11 @@ if TYPE_CHECKING:
     from hermes.commands import chat as chat_command_list
     from hermes.commands import skills as skill_commands
     from hermes.commands import unknown as unknown_commands
+    from hermes.gateway import family_lines
     from hermes.providers import repair
     from hermes.summaries import notes
 else:
+    family_lines = LazyModule("hermes.gateway.family_lines")
     chat_command_list = LazyModule("hermes.commands.chat")
     skill_commands = LazyModule("hermes.commands.skills")
     unknown_commands = LazyModule("hermes.commands.unknown")
@@ -210,7 +211,7 @@ def build(parts: Parts) -> Gateway:
             clean=lambda event: cleaned(event, parts.sink),
             veil=lambda watch: veiled(watch, parts.sink),
             emit=hub.emit,
-            families=FamilyLines(emit=hub.emit, clock=parts.clock),
+            families=Lazy(lambda: family_lines.FamilyLines(emit=hub.emit, clock=parts.clock)),
             node=node,
             spend=spending.charge,
             fetched=frozenset(manifest.name for manifest in manifests if manifest.fetched),

@@ -27,7 +27,6 @@ from hermes.core.rules import Rules
 from hermes.core.session import Session, Turn, call_id, chosen, ref, speakers
 from hermes.core.step import next_step
 from hermes.core.transcript import LOST
-from hermes.gateway.goals import goal_events
 from hermes.gateway.process_state import ProcessState
 from hermes.lazy import LazyModule
 
@@ -35,6 +34,12 @@ if TYPE_CHECKING:
     from hermes.core import job_runs
 else:
     job_runs = LazyModule("hermes.core.job_runs")
+from hermes.lazy import LazyModule
+
+if TYPE_CHECKING:
+    from hermes.gateway import goals
+else:
+    goals = LazyModule("hermes.gateway.goals")
 
 EVENTS_MAX = 200  # in one commit
 PARKED = "I stopped working on your last request:"
@@ -153,7 +158,7 @@ class Planner(Struct, frozen=True, kw_only=True):
         self, session: Session, step: s.Step, *, epoch: int, reached: bool
     ) -> tuple[e.Event, ...]:
         if isinstance(step, s.ContinueGoal | s.PauseGoal | s.EndGoal):
-            return goal_events(session, step, self.process.clock(), self.rules.cost)
+            return goals.goal_events(session, step, self.process.clock(), self.rules.cost)
         return self._recorded(session, step, epoch=epoch, reached=reached)
 
     def _recorded(

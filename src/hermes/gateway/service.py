@@ -90,10 +90,12 @@ class Gateway(Struct, kw_only=True):
             await self._begin(claim)
 
     async def resume(self, key: SessionKey) -> None:
-        """Resume an interrupted turn because a person asks again, whatever holds back automatic
-        resumes."""
+        """Resume an interrupted turn because a person asks again, with the sessions that work for
+        it, whatever holds back automatic resumes."""
         for claim in await self.store.journal.claim(self.node, limit=1, only=key):
             await self._begin(claim, asked=True)
+        for child in (await self.store.journal.load(key)).children:
+            await self.resume(child)
 
     @asynccontextmanager
     async def joined(self, seat: str = "") -> AsyncIterator[None]:

@@ -7,7 +7,7 @@ except what the journal says, so it may be cancelled, or die, at any line.
 import asyncio
 from collections.abc import Awaitable, Callable, Coroutine, Sequence
 from enum import Enum, auto
-from typing import TypeVar
+from typing import TYPE_CHECKING, TypeVar
 
 from msgspec import Struct
 
@@ -26,11 +26,13 @@ from hermes.core.session import Session, Stage, Turn, ref
 from hermes.core.signals import Emit, Glimpse, Recorded, Signal, Watch
 from hermes.core.steps import AskPerson, Compact, JudgeGoal, Postpone, Prepare, Rest, Wait
 from hermes.core.store import Claim, Fence, Journal
-from hermes.gateway.family_lines import FamilyLines
 from hermes.gateway.plan import AsyncCommand, Launch, More, Plan, Planner, Question, record_result
 from hermes.gateway.session_cache import ActiveSession, InFlight
 from hermes.gateway.supervise import outcome
 from hermes.gateway.trust_cache import TrustCache
+
+if TYPE_CHECKING:
+    from hermes.gateway.family_lines import FamilyLines
 
 T = TypeVar("T")
 
@@ -60,7 +62,7 @@ class Worker(Struct, frozen=True, kw_only=True):
     clean: Callable[[Event], Event]  # without secrets, before anything is decided by it
     veil: Callable[[Watch], Watch]  # what is shown while it comes, without secrets
     fetched: frozenset[str] = frozenset()  # platforms where nothing is sent
-    families: FamilyLines | None = None  # shows what children do
+    families: "Callable[[], FamilyLines] | None" = None  # shows what children do
 
     async def open(self, claim: Claim) -> ActiveSession:
         session = await self.journal.load(claim.key)
@@ -177,7 +179,7 @@ class Worker(Struct, frozen=True, kw_only=True):
         recorded = Recorded(events, head)
         self.emit(Signal(before.key, turn.id if turn is not None else TurnId(""), recorded))
         if self.families is not None and platform_of(before.key) == CHILD:
-            self.families.note(before, commit.after)
+            self.families().note(before, commit.after)
         if head == commit.after.position:
             active.snapshot_at = head if due else active.snapshot_at
             return True
