@@ -3,6 +3,7 @@
 from collections.abc import Collection, Sequence
 from pathlib import Path
 from typing import TypeVar
+from zoneinfo import available_timezones
 
 from msgspec import Struct
 from msgspec.structs import replace
@@ -98,7 +99,7 @@ def _schedule(
     wanted: JobRequest, before: Job | None, rules: JobRules, now: float, no_agent: bool
 ) -> Schedule:
     zone = wanted.tz or (before.schedule.zone if before else rules.zone)
-    zone_of(zone)
+    _demand_zone(zone)
     text = wanted.schedule
     if text is None and before is not None:
         if wanted.tz is None or wanted.tz == before.schedule.zone:
@@ -107,6 +108,14 @@ def _schedule(
     if text is None:
         raise BadSchedule("Say when the job runs, for example: every weekday at 07:00")
     return parse_schedule(text, now=now, zone=zone, seconds=no_agent)
+
+
+def _demand_zone(name: str) -> None:
+    try:
+        zone_of(name)
+    except BadSchedule as unknown:
+        near = likely(name, available_timezones())
+        raise BadSchedule(f"{unknown}{f' Did you mean “{near[0]}”?' if near else ''}") from None
 
 
 def _targets(

@@ -17,6 +17,7 @@ from tests.unit.schedules.world import BY_ANNA, OWNER, T0, world
         ({"schedule": "every 5s"}, "the least is 1 minute (schedules.min_interval_s)"),
         ({"schedule": "at 2001-01-01T09:00"}, "Name a time that is still to come"),
         ({"schedule": "every 1h", "tz": "Mars/Base"}, "is not a time zone that I know"),
+        ({"schedule": "every 1h", "tz": "Europe/Pari"}, "Did you mean “Europe/Paris”?"),
         ({"schedule": "every 1h", "deliver": ("icq:1",)}, "“icq” is not set up here"),
         ({"schedule": "every 1h", "deliver": ("plaza:nobody",)}, "there is no chat"),
         ({"schedule": "every 1h", "deliver": ("none", "home")}, "“none” stands alone"),
