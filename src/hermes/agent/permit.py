@@ -11,7 +11,7 @@ from msgspec.structs import replace
 
 from hermes.core.child_sessions import CALL
 from hermes.core.grants import Grant, Profile
-from hermes.core.ids import platform_of
+from hermes.core.ids import name_of, platform_of
 from hermes.core.jobs import SCHEDULE
 from hermes.core.messages import REPLY, Address, Call, Origin
 from hermes.core.people import Role, Sender, principal_of
@@ -112,7 +112,7 @@ class Permit(Struct, frozen=True, kw_only=True):
             subject=self.subject(session, turn),
             only=turn.options.tools,
             model=turn.options.model or session.facts.model,
-            alone=all(sender.is_alone for sender in speakers(session, turn)),
+            alone=all(_is_alone(each, self.role(each)) for each in speakers(session, turn)),
         )
 
     def offers(
@@ -247,6 +247,14 @@ class Permit(Struct, frozen=True, kw_only=True):
             grants=(*own, *self.register().grants),
             mode=self.mode,
         )
+
+
+def _is_alone(sender: Sender, role: Role) -> bool:
+    """Is no one else ever heard in this session? It bears the person's id, or is the private chat
+    of a person who was let in there."""
+    name = name_of(sender.key)
+    own = name is not None and sender.id in name.rest
+    return own or (role is Role.PAIRED and sender.is_direct)
 
 
 def places(turn: Turn) -> tuple[Address, ...]:
