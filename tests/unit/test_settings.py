@@ -14,7 +14,7 @@ from hermes.settings import Settings, home_of, load, prepare, survey
 from hermes.settings.check import Checker
 from hermes.settings.home import FOLDERS
 from hermes.settings.lines import line_of
-from hermes.settings.shape import NOT_SET, Section, is_secret
+from hermes.settings.shape import NOT_SET, SERVERS, Section, is_secret
 from hermes.settings.sources import repeated, scalar
 
 DOCS = Path(__file__).parents[2] / "docs" / "CONFIGURATION.md"
@@ -342,6 +342,10 @@ def written(value: object) -> str:
         return f"`{str(value).lower()}`"
     if isinstance(value, float):
         return f"`{value:g}`"
+    if value == SERVERS:
+        return "the usual ports of Ollama, LM Studio, llama.cpp, vLLM and others"
+    if isinstance(value, tuple) and value:
+        return f"`[{', '.join(map(str, value))}]`"
     return f"`{value}`" if value not in (None, "", (), {}) else "none"
 
 

@@ -46,7 +46,7 @@ FAMILIES: Mapping[str, Family] = {
         {
             "choose": "Choose a model; it is tested before it is saved",
             "list": "List the models that a provider offers",
-            "fetch": "Fetch the weights of a built-in model, checked by their digest",
+            "fetch": "Fetch the weights of a built-in model, and check them",
             "show": "Show the current model",
             "providers": "List the known providers",
         },

@@ -39,6 +39,7 @@ def cleaned(event: e.Event, safe: Safe) -> e.Event:
                 facts=facts,
                 source=safe(event.source),
                 diff=safe(event.diff),
+                remark=safe(event.remark),
             )
         case e.QuestionAsked():
             return replace(event, question=_reply(event.question, safe), card=safe(event.card))
@@ -64,12 +65,19 @@ def _with_replies(event: e.Event, safe: Safe) -> e.Event:
         case e.MessageRelayed():
             replies = _replies(event.replies, safe)
             return replace(event, text=safe(event.text), replies=replies)
-        case e.SessionSuspended() | e.SessionReset() | e.CompactionFailed():
+        case e.GoalSet():
+            goal = replace(event.goal, text=safe(event.goal.text)) if event.goal else None
+            return replace(event, goal=goal, replies=_replies(event.replies, safe))
+        case e.GoalJudged():
+            return replace(event, why=safe(event.why))
+        case e.SessionSuspended() | e.SessionReset() | e.CompactionFailed() | e.GoalPaused():
             return replace(event, why=safe(event.why), replies=_replies(event.replies, safe))
         case e.Compacted():
             view = replace(event.view, summary=safe(event.view.summary))
             return replace(event, view=view, replies=_replies(event.replies, safe))
-        case e.CommandRun() | e.TurnEnded() | e.TurnMarked() | e.PersonTold():
+        case e.TurnEnded():
+            return replace(event, why=safe(event.why), replies=_replies(event.replies, safe))
+        case e.CommandRun() | e.TurnMarked() | e.PersonTold():
             return replace(event, replies=_replies(event.replies, safe))
         case _:
             return event

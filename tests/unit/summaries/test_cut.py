@@ -105,9 +105,9 @@ def test_rows_of_an_earlier_conversation_are_left_out_first() -> None:
 def test_the_request_being_worked_on_is_kept_word_for_word() -> None:
     life = Life()
     life.say(1, "write\n  EXACTLY this: a `b`")
-    for _ in range(30):
+    for number in range(30):
         life.answer("looking", "look")
-        life.ended(0, "y" * 300)
+        life.ended(0, f"{number}: " + "y" * 300)
     found = compaction.cut(life.session, life.lines, room=200, keep=100)
     assert found is not None
     told = compaction.summary("notes", life.session, found.head, room=ROOM)
