@@ -29,6 +29,8 @@ WHY = {
     "tui/paste.py": "the owner's own key: asks the desktop for the picture in the clipboard",
     "cli/gateway/run.py": "the gateway becomes itself again at a restart",
     "cli/demo/play.py": "the owner's own command: a gateway to be killed in front of them",
+    "cli/demo/tour.py": "the owner's own command: this program again, on a home of its own",
+    "providers/weights/packages.py": "pip, for weights that the owner asked for; it builds nothing",
     "hooks/run.py": "hooks that the owner wrote, boxed by the sandbox it is given",
     "skills/repository.py": "git, for an installation that the owner asked for",
     "skills/builtin/release-notes/scripts/change_list.py": "a script of a skill: runs in a box",

@@ -18,6 +18,7 @@ import pytest
 
 SRC = Path(__file__).parents[2] / "src"
 PATIENCE_S = 60.0
+UNSET = "(unset)"  # in `Program.environ`: leave this variable out
 SCRIPT = [
     {
         "match": "^slow",
@@ -71,7 +72,8 @@ class Program:
         found = ":".join([*map(str, self.packages), str(SRC)])
         ours = {"HOME": str(self.folder), "HERMES_HOME": str(self.home), "PYTHONPATH": found}
         ours |= {"HERMES_MODEL__SERVERS": "[]"}  # what runs on this machine is not for tests
-        return {**kept, **ours, "TERM": "xterm", "PYTHONWARNINGS": "error", **self.environ}
+        whole = {**kept, **ours, "TERM": "xterm", "PYTHONWARNINGS": "error", **self.environ}
+        return {name: value for name, value in whole.items() if value != UNSET}
 
     def command(self, *words: str) -> list[str]:
         return [sys.executable, "-P", "-m", "hermes", *words]

@@ -11,7 +11,7 @@ from pathlib import Path
 
 from doubles.service_program import main
 from hermes.cli.gateway.service.lock import RunningGateway, held, note
-from journey.cli_program import Done, Program
+from journey.cli_program import UNSET, Done, Program
 from unit.cli.stage import stage
 
 DOUBLES = Path(__file__).parents[1] / "doubles"
@@ -45,6 +45,7 @@ class Commands(Program):
             "PATH": f"{bin_}:/usr/bin:/bin",
             "FAKE_SUPERVISOR": str(folder),
             "FAKE_PLATFORM": platform,
+            "HERMES_MODEL__SERVERS": UNSET,  # a variable of the shell would be told of
         }
 
     def supervisor(self, name: str, content: str = "") -> Path:

@@ -32,7 +32,8 @@ def hermes(tmp_path: Path) -> Program:
 
 
 @pytest.mark.parametrize(
-    ("words", "prompt"), [([], "1, 2 or 3 [1] "), (["model"], "Provider"), (["setup"], "Provider")]
+    ("words", "prompt"),
+    [([], "Your choice [1] "), (["model"], "Provider"), (["setup"], "Provider")],
 )
 def test_in_a_menu(hermes: Program, words: list[str], prompt: str) -> None:
     done = hermes.on_terminal(*words, typed=[(prompt, "^C")])
@@ -66,6 +67,6 @@ def test_in_a_download(hermes: Program, tmp_path: Path) -> None:
 
 
 def test_input_that_ends_at_a_question_is_one_line(hermes: Program) -> None:
-    done = hermes.on_terminal(typed=[("1, 2 or 3 [1] ", "\x04")])
+    done = hermes.on_terminal(typed=[("Your choice [1] ", "\x04")])
     assert done.status == 1
     assert "the input ended before everything was answered" in done.out

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from hermes import __version__
-from journey.cli_program import Program, scripted
+from journey.cli_program import UNSET, Program, scripted
 
 
 @pytest.fixture
@@ -99,6 +99,7 @@ def test_help_loads_almost_nothing(hermes: Program) -> None:
 
 
 def test_asking_for_a_setting_loads_no_engine_and_no_yaml_without_a_file(hermes: Program) -> None:
+    hermes.environ["HERMES_MODEL__SERVERS"] = UNSET  # to read its value takes YAML
     loaded = imported(hermes, "config", "get", "gateway.busy")
     assert not loaded & {"asyncio", "yaml", "ruamel.yaml", "rich", "apsw", "hermes.app.application"}
 

@@ -12,7 +12,7 @@ from tests.process.looks import NOTE, idle, rows, session_row, tried
 SUMS_UP = "You sum up a conversation"
 SUMMED_UP = "The conversation so far, summed up by Hermes"
 NOTES = "## Finished: not to be done again\n- the garden was watered"
-WINDOW = 6_000
+WINDOW = 10_000
 LONG = "long words " * 300
 
 

@@ -70,7 +70,7 @@ async def test_a_page_of_our_own_network_is_read_only_where_that_is_allowed(
     async with Model().up() as model:
 
         def rule(asked: Asked) -> Says:
-            page = ("web_extract", {"urls": [model.url]})
+            page = ("web_extract", {"urls": [f"{model.url}/models"]})
             return Says("done") if asked.results else Says(calls=(page,))
 
         model.rule = rule

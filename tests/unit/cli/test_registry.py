@@ -16,7 +16,7 @@ from hermes.cli.sessions.list import COMMAND as LIST
 DOCS = Path(__file__).parents[3] / "docs" / "COMMANDS.md"
 ROW = re.compile(r"^\| `hermes ([a-z ]+)` \| ([^|]*?) ?\| (.+) \|$", re.M)
 COMMANDS = tuple(registry.commands())
-LATER = ("cron", "mcp", "batch", "update")
+LATER = ("mcp", "batch", "update")
 
 
 def options(command: CommandEntry) -> set[str]:
