@@ -8,7 +8,7 @@ from typing import Any
 import httpx2
 import pytest
 
-from tests.doubles.model import Asked, Model, Says, terminal
+from hermes.testing.model import Asked, Model, Says, terminal
 from tests.process.gateway import GatewayProcess, gateway
 from tests.process.looks import effects, idle, rows, tried
 

@@ -23,9 +23,9 @@ from hermes.core.ports import Answer, ModelRequest, RawCall, Tool, ToolContext, 
 from hermes.gateway.service import Gateway, let_expire
 from hermes.providers.scripted import Scripted
 from hermes.stores.sqlite import open_sqlite
+from hermes.testing.model import Asked, Model, Says, terminal
 from tests.attacks.test_approvals import EFFECT, asked, begun, questions, works
 from tests.crash.world import KEY, NoMedia, say
-from tests.doubles.model import Asked, Model, Says, terminal
 from tests.process.gateway import gateway
 from tests.process.looks import effects, idle, tried
 

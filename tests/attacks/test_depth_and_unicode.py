@@ -9,8 +9,8 @@ from hermes.channels.telegram.receive import parsed
 from hermes.core.errors import Misconfigured, Rejected
 from hermes.settings.sources import read_config
 from hermes.skills.form import parsed as skill_parsed
+from hermes.testing.model import Asked, Model, Says
 from tests.attacks.wire import asked as http
-from tests.doubles.model import Asked, Model, Says
 from tests.process.gateway import KEY, gateway
 
 DEEP = 100_000

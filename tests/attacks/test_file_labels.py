@@ -17,6 +17,7 @@ from hermes.core.ports import Tool, ToolContext, ToolResult
 from hermes.terminals.local import LocalTerminal
 from hermes.terminals.local_files import LocalFiles
 from hermes.terminals.workspace import LocalWorkspace
+from hermes.testing.model import Asked, Model, Says
 from hermes.tools.command_reads import reads_of, writes_obeyed
 from hermes.tools.defaults import default_tools
 from hermes.tools.files.file_labels import FileLabels
@@ -24,7 +25,6 @@ from hermes.tools.files.label_log import FILE
 from tests.attacks.test_approvals import asked
 from tests.attacks.test_repositories import git
 from tests.attacks.test_taint import AFTER_STRANGERS, EVIL, must_ask, noted, site
-from tests.doubles.model import Asked, Model, Says
 from tests.process.gateway import GatewayProcess
 from tests.process.looks import idle, tried
 

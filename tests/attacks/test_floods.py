@@ -6,8 +6,8 @@ from pathlib import Path
 
 import pytest
 
+from hermes.testing.model import Says
 from tests.attacks.test_people import ANN, BOB, bot, handled, let_in, shows
-from tests.doubles.model import Says
 from tests.doubles.telegram import BotApi
 from tests.process.gateway import GatewayProcess
 

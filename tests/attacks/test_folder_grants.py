@@ -12,11 +12,11 @@ import pytest
 
 from hermes.ports.sandbox import Sandbox
 from hermes.terminals.local import LocalTerminal
+from hermes.testing.model import Model
 from tests.attacks.test_approvals import asked, questions
 from tests.attacks.test_session_grants import furnish, must_ask, obeys
 from tests.attacks.test_taint import site
 from tests.attacks.victim import Victim
-from tests.doubles.model import Model
 from tests.process.gateway import GatewayProcess, gateway
 from tests.process.looks import idle, tried
 

@@ -4,8 +4,8 @@ import json
 from pathlib import Path
 from urllib.parse import quote
 
+from hermes.testing.model import Model
 from tests.attacks.wire import asked
-from tests.doubles.model import Model
 from tests.process.gateway import gateway
 from tests.process.looks import rows
 

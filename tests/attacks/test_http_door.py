@@ -12,8 +12,8 @@ import pytest
 from hermes.channels.api.front import Front
 from hermes.channels.api.routes import table
 from hermes.httpd.auth_backoff import FAILURES_MAX
+from hermes.testing.model import Model
 from tests.attacks.wire import asked, request, sent
-from tests.doubles.model import Model
 from tests.process.gateway import KEY, GatewayProcess, free_port, gateway
 
 ALL = "0.0.0.0"  # noqa: S104

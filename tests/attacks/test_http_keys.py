@@ -10,8 +10,8 @@ from typing import Any
 import httpx2
 import pytest
 
+from hermes.testing.model import Asked, Model, Says, plain
 from tests.attacks.wire import asked
-from tests.doubles.model import Asked, Model, Says, plain
 from tests.process.gateway import KEY, GatewayProcess, client, gateway
 from tests.unit.providers.servers import Server, head
 

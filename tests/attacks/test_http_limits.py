@@ -7,8 +7,8 @@ from pathlib import Path
 import pytest
 
 from hermes.httpd.parser import HEAD_BYTES_MAX, HEADERS_MAX
+from hermes.testing.model import Model
 from tests.attacks.wire import WAIT_S, asked, parsed, request, sent
-from tests.doubles.model import Model
 from tests.process.gateway import KEY, gateway
 
 CHAT = "/v1/chat/completions"

@@ -11,8 +11,8 @@ import pytest
 from hermes.channels.webhook.server import BODY_BYTES_MAX
 from hermes.channels.webhook.translate import signature
 from hermes.httpd.auth_backoff import FAILURES_MAX
+from hermes.testing.model import Model
 from tests.attacks.wire import Got, asked, parsed, request, sent
-from tests.doubles.model import Model
 from tests.process.gateway import KEY, GatewayProcess, free_port, gateway
 
 SECRET = "correct-horse"

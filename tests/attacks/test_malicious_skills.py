@@ -17,9 +17,9 @@ import pytest
 
 from hermes.core.errors import Rejected
 from hermes.skills.library import SkillLibrary
+from hermes.testing.model import Asked, Body, Model, Says, terminal
 from tests.attacks.test_outside import FILES
 from tests.attacks.victim import CANARY
-from tests.doubles.model import Asked, Body, Model, Says, terminal
 from tests.process.gateway import GatewayProcess, gateway
 
 SAMPLES: list[Body] = json.loads(Path(__file__).with_name("skills.json").read_text("utf-8"))

@@ -22,9 +22,9 @@ from hermes.core.store import ChatRow
 from hermes.providers.anthropic_render import render as to_anthropic
 from hermes.providers.openai_render import render as to_openai
 from hermes.providers.pieces import Quirks
+from hermes.testing.model import Asked, Says
 from hermes.text.quoting import bared
 from tests.attacks.test_people import ANN, ROOM, bot, handled, shows
-from tests.doubles.model import Asked, Says
 
 ME = Me(42, "hermes_bot")
 ADA = {"id": 7, "is_bot": False, "first_name": "Ada"}

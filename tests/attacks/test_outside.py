@@ -8,10 +8,10 @@ from pathlib import Path
 from shlex import quote
 
 from hermes.cli.gateway.service.lock import note
+from hermes.testing.model import Asked, Model, Says, terminal
 from tests.attacks.machine import machine_state, restore, set_id_files
 from tests.attacks.test_bypasses import script
 from tests.attacks.victim import CANARY, attacks
-from tests.doubles.model import Asked, Model, Says, terminal
 from tests.process.gateway import GatewayProcess, gateway
 
 FILES = {

@@ -8,8 +8,8 @@ from pathlib import Path
 import pytest
 
 from hermes.channels.kit.reception import NOT_YOURS
+from hermes.testing.model import Asked, Model, Says, plain, terminal
 from tests.attacks.test_approvals import works
-from tests.doubles.model import Asked, Model, Says, plain, terminal
 from tests.doubles.telegram import TOKEN, BotApi
 from tests.process.gateway import GatewayProcess, gateway
 from tests.process.looks import effects

@@ -6,8 +6,8 @@ member's is refused.
 
 from pathlib import Path
 
+from hermes.testing.model import Asked, Model, Says
 from tests.attacks.test_people import ANN, EVE, ROOM, bot, handled, shows
-from tests.doubles.model import Asked, Model, Says
 from tests.process.gateway import GatewayProcess
 
 PROBE = ("terminal", {"command": "echo pwned > steered.txt"})

@@ -16,9 +16,9 @@ from hermes.ports.terminal import CommandLaunch
 from hermes.terminals.local import LocalTerminal
 from hermes.terminals.register import CommandLimits
 from hermes.terminals.scripts import LocalScripts
+from hermes.testing.model import Asked, Model, Says
 from hermes.tools.code.script import SCRIPT, CodeLimits, Scripts
 from tests.attacks.victim import CANARY, Victim
-from tests.doubles.model import Asked, Model, Says
 from tests.process.gateway import gateway
 from tests.process.looks import UNASKED
 

@@ -10,10 +10,10 @@ from typing import Any
 
 import pytest
 
+from hermes.testing.model import Asked, Model, Says, terminal
 from tests.attacks.test_approvals import asked, questions, recorded, works
 from tests.attacks.test_people import ANN, BOB, ROOM, bot, press, shows
 from tests.attacks.test_taint import site
-from tests.doubles.model import Asked, Model, Says, terminal
 from tests.process.gateway import GatewayProcess, gateway
 from tests.process.looks import effects, idle, tried
 

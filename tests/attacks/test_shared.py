@@ -6,9 +6,9 @@ from contextlib import asynccontextmanager
 from pathlib import Path
 from tempfile import NamedTemporaryFile
 
+from hermes.testing.model import Asked, Model, Says
 from tests.attacks.test_http_webhooks import SECRET, post, proof
 from tests.attacks.test_people import ANN, BOB, ROOM, bot, let_in, shows
-from tests.doubles.model import Asked, Model, Says
 from tests.doubles.telegram import BotApi
 from tests.process.gateway import GatewayProcess, free_port
 

@@ -17,8 +17,8 @@ from hypothesis import strategies as st
 
 from hermes.core.codec import decode_event, decode_line, decode_reply, decode_session
 from hermes.core.errors import RowUnreadable
+from hermes.testing.model import Model
 from tests.attacks.test_people import ANN, bot, handled, shows
-from tests.doubles.model import Model
 from tests.process.gateway import GatewayProcess, gateway
 from tests.process.looks import idle
 

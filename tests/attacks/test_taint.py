@@ -12,10 +12,10 @@ from pathlib import Path
 from typing import Any
 
 from hermes.core.ids import chat_key
+from hermes.testing.model import Asked, Model, Says
 from tests.attacks.test_approvals import asked, questions
 from tests.attacks.test_http_webhooks import open_hook, post, proof
 from tests.attacks.test_people import ANN, BOB, bot, handled, shows
-from tests.doubles.model import Asked, Model, Says
 from tests.process.gateway import GatewayProcess, gateway
 from tests.process.looks import idle, rows, tried
 from tests.process.test_compaction import NOTES, WINDOW, sums_up

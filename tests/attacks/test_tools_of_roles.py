@@ -6,8 +6,8 @@ speak, every tool is listed, and the policy answers each call.
 
 from pathlib import Path
 
+from hermes.testing.model import Asked, Says
 from tests.attacks.test_people import ANN, BOB, ROOM, bot, let_in, shows
-from tests.doubles.model import Asked, Says
 
 NEVER = {"memory", "skill_manage"}
 SOMETIMES = {"terminal", "read_file", "web_extract", "todo"}

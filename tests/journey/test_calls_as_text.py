@@ -3,8 +3,9 @@
 import json
 from pathlib import Path
 
-from tests.doubles.model import Asked, Model, Says
 from tests.settings.chats import chat
+
+from hermes.testing.model import Asked, Model, Says
 
 
 async def test_a_call_written_as_text_is_made_and_sent_back_as_a_call(tmp_path: Path) -> None:

@@ -13,8 +13,8 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from tests.doubles.shop import TOKEN
 
-from doubles.shop import TOKEN
 from journey.cli_program import Program
 
 ROOT = Path(__file__).parents[2]

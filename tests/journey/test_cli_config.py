@@ -4,8 +4,8 @@ import stat
 from pathlib import Path
 
 import pytest
+from tests.doubles.shop import TOKEN, Shop
 
-from doubles.shop import TOKEN, Shop
 from journey.cli_program import Program
 
 MISTAKES = {

@@ -6,8 +6,8 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from tests.doubles.shop import TOKEN, Shop
 
-from doubles.shop import TOKEN, Shop
 from hermes.cli.gateway.service.units import service_name
 from journey.cli_program import Program
 

@@ -6,10 +6,10 @@ from contextlib import contextmanager
 from pathlib import Path
 
 import pytest
+from tests.doubles.shop import Shop
 
 from doubles.fake_llama import installed, missing
 from doubles.fake_weights import Shelf
-from doubles.shop import Shop
 from journey.cli_program import Program
 from terminal.emulator import Emulator
 

@@ -5,9 +5,9 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
+from tests.doubles.shop import Shop
 
 from doubles.fake_llama import installed, missing
-from doubles.shop import Shop
 from journey.cli_program import Program
 
 CONFIG = "# mine\nmodel:\n  provider: openai  # for now\n  name: old\ngateway: {busy: steer}\n"

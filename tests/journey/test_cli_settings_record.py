@@ -4,8 +4,9 @@ import json
 from pathlib import Path
 from typing import Any
 
-from tests.doubles.model import Model
 from tests.process.gateway import GatewayProcess, gateway
+
+from hermes.testing.model import Model
 
 
 async def configured(here: GatewayProcess) -> list[tuple[str, dict[str, Any]]]:

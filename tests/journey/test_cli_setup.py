@@ -5,9 +5,9 @@ from pathlib import Path
 from socket import create_server
 
 import pytest
+from tests.doubles.shop import TOKEN, Shop
 
 from doubles.fake_llama import installed
-from doubles.shop import TOKEN, Shop
 from journey.cli_program import Program, scripted
 
 

@@ -4,8 +4,8 @@ import sysconfig
 from pathlib import Path
 
 import pytest
+from tests.doubles.shop import TOKEN, Shop
 
-from doubles.shop import TOKEN, Shop
 from launch.checkouts import Checkout, make_clone, pack, packages_of
 
 WORDS = ("setup", "--yes", "--skip-model", "--telegram", "on", "--service", "none")

@@ -12,7 +12,7 @@ from typing import Any
 
 import httpx2
 
-from tests.doubles.model import Asked, Model, Says, terminal
+from hermes.testing.model import Asked, Model, Says, terminal
 from tests.process.gateway import Answered, GatewayProcess, gateway
 from tests.process.looks import UNASKED
 

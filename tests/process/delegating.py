@@ -3,7 +3,7 @@
 from collections.abc import Callable
 from typing import Any
 
-from tests.doubles.model import Asked, Says
+from hermes.testing.model import Asked, Says
 
 DELEGATE = "delegate_task"
 

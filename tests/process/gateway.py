@@ -15,7 +15,7 @@ from typing import Any, BinaryIO
 
 import httpx2
 
-from tests.doubles.model import Model
+from hermes.testing.model import Model
 
 SRC = Path(__file__).parents[2] / "src"
 KEY = "a-key-for-tests"

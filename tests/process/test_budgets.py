@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.doubles.model import Asked, Model, Says
+from hermes.testing.model import Asked, Model, Says
 from tests.process.gateway import gateway
 from tests.process.looks import idle
 

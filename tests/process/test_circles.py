@@ -6,7 +6,7 @@ An announcement without a call gets one nudge.
 import asyncio
 from pathlib import Path
 
-from tests.doubles.model import Asked, Model, Says, terminal
+from hermes.testing.model import Asked, Model, Says, terminal
 from tests.process.gateway import gateway
 from tests.process.looks import UNASKED, idle, rows, tried
 

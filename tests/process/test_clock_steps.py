@@ -2,7 +2,7 @@
 
 from pathlib import Path
 
-from tests.doubles.model import Model
+from hermes.testing.model import Model
 from tests.process.faked_clock import faked_clock
 from tests.process.gateway import gateway
 

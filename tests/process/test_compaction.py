@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.doubles.model import Asked, Model, Says, terminal
+from hermes.testing.model import Asked, Model, Says, terminal
 from tests.process.gateway import GatewayProcess, gateway
 from tests.process.looks import NOTE, idle, rows, session_row, tried
 

@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.doubles.model import Model, Says
+from hermes.testing.model import Model, Says
 from tests.process.gateway import GatewayProcess, gateway
 
 LLAMA = {"data": [{"id": "double", "meta": {"n_ctx": 9_216, "n_ctx_train": 131_072}}]}

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.doubles.model import Asked, Model, Says, plain, terminal
+from hermes.testing.model import Asked, Model, Says, plain, terminal
 from tests.process.gateway import GatewayProcess, gateway
 
 NOTE = "Note by Hermes"

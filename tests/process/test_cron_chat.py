@@ -2,7 +2,7 @@
 
 from pathlib import Path
 
-from tests.doubles.model import Asked, Model, Says
+from hermes.testing.model import Asked, Model, Says
 from tests.doubles.telegram import TOKEN, BotApi
 from tests.process.gateway import GatewayProcess, gateway
 from tests.process.jobs import until_run

@@ -3,7 +3,7 @@
 import asyncio
 from pathlib import Path
 
-from tests.doubles.model import Asked, Model, Says
+from hermes.testing.model import Asked, Model, Says
 from tests.process.gateway import GatewayProcess, gateway
 from tests.process.looks import UNASKED
 

@@ -12,8 +12,8 @@ from pathlib import Path
 import pytest
 
 from hermes.gateway.process_state import FREE_BYTES_MIN, disk_problem
+from hermes.testing.model import Model
 from tests.contract.surgery import run
-from tests.doubles.model import Model
 from tests.process.gateway import GatewayProcess, gateway
 
 

@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 from hermes.cli.registry import commands
-from tests.doubles.model import Model
+from hermes.testing.model import Model
 from tests.process.gateway import GatewayProcess, gateway
 
 OURS_MAX, ALL_MAX = 268, 476

@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from hermes.core.jobs import job_key
-from tests.doubles.model import Asked, Model, Says
+from hermes.testing.model import Asked, Model, Says
 from tests.process.gateway import GatewayProcess, gateway
 
 LIMIT_S = 60.0

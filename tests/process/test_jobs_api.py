@@ -2,7 +2,7 @@
 
 from pathlib import Path
 
-from tests.doubles.model import Model, Says
+from hermes.testing.model import Model, Says
 from tests.process.gateway import gateway
 from tests.process.jobs import ask, history, until_run
 

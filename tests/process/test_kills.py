@@ -22,7 +22,7 @@ from typing import Any
 import httpx2
 import pytest
 
-from tests.doubles.model import Asked, Model, Says, terminal, text_of
+from hermes.testing.model import Asked, Model, Says, terminal, text_of
 from tests.process.gateway import GatewayProcess, gateway
 from tests.process.looks import NOTE, effect, effects, end_command, idle, raw, said
 

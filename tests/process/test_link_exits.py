@@ -4,7 +4,7 @@ import json
 import re
 from pathlib import Path
 
-from tests.doubles.model import Model, Says
+from hermes.testing.model import Model, Says
 from tests.doubles.telegram import TOKEN, BotApi
 from tests.process.gateway import GatewayProcess, gateway
 

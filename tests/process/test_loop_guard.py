@@ -3,7 +3,7 @@
 from pathlib import Path
 from typing import Any
 
-from tests.doubles.model import Model
+from hermes.testing.model import Model
 from tests.doubles.telegram import TOKEN, BotApi
 from tests.process.gateway import GatewayProcess, gateway
 

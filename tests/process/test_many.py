@@ -15,8 +15,8 @@ import pytest
 from hermes.app.engine import LEASE_S
 from hermes.core.ids import NodeId
 from hermes.stores.postgres import open_postgres
+from hermes.testing.model import Asked, Model, Says, terminal
 from tests.contract.server import fresh_database, running_server, this_run
-from tests.doubles.model import Asked, Model, Says, terminal
 from tests.doubles.telegram import BotApi
 from tests.process.cluster import (
     EFFECTS,

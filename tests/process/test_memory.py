@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.doubles.model import Asked, Model, Says
+from hermes.testing.model import Asked, Model, Says
 from tests.process.gateway import GatewayProcess, gateway
 
 LOOKS_BACK = "You look back at a conversation"

@@ -3,7 +3,7 @@
 import asyncio
 from pathlib import Path
 
-from tests.doubles.model import Asked, Model, Says, plain
+from hermes.testing.model import Asked, Model, Says, plain
 from tests.process.gateway import gateway
 
 WAIT_S_MAX = 20.0  # for another person, on a busy machine

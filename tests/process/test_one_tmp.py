@@ -9,7 +9,7 @@ from pathlib import Path
 from tempfile import NamedTemporaryFile
 from uuid import uuid4
 
-from tests.doubles.model import Asked, Body, Model, Says, terminal
+from hermes.testing.model import Asked, Body, Model, Says, terminal
 from tests.process.gateway import gateway
 from tests.process.looks import UNASKED
 

@@ -8,7 +8,7 @@ from contextlib import asynccontextmanager, closing
 from pathlib import Path
 from typing import Any
 
-from tests.doubles.model import Model, Says
+from hermes.testing.model import Model, Says
 from tests.doubles.telegram import BotApi
 from tests.process.gateway import GatewayProcess, gateway
 

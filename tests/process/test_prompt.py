@@ -4,7 +4,7 @@ import hashlib
 import json
 from pathlib import Path
 
-from tests.doubles.model import Asked, Model, Says, text_of
+from hermes.testing.model import Asked, Model, Says, text_of
 from tests.process.gateway import GatewayProcess, gateway
 
 LANE = "agent:main:api:dm:main"

@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 
-from tests.doubles.model import Asked, Model, Says
+from hermes.testing.model import Asked, Model, Says
 from tests.doubles.telegram import TOKEN, BotApi
 from tests.process.gateway import GatewayProcess, gateway
 from tests.process.looks import steps

@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from tests.doubles.model import Asked, Model, Says, plain, terminal
+from hermes.testing.model import Asked, Model, Says, plain, terminal
 from tests.process.gateway import Answered, GatewayProcess, gateway
 from tests.process.looks import (
     NOTE,

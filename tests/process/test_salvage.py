@@ -6,7 +6,7 @@ from pathlib import Path
 
 import apsw
 
-from tests.doubles.model import Asked, Model, Says, plain
+from hermes.testing.model import Asked, Model, Says, plain
 from tests.process.gateway import GatewayProcess, gateway
 
 JSONL = ("--events", "--format", "jsonl")

@@ -3,7 +3,7 @@
 from pathlib import Path
 from typing import Any
 
-from tests.doubles.model import Asked, Model, Says
+from hermes.testing.model import Asked, Model, Says
 from tests.process.faked_clock import FakedClock, faked_clock
 from tests.process.gateway import GatewayProcess, gateway
 from tests.process.jobs import ask, history, instant, make, runs, until_run

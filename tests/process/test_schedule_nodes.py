@@ -6,8 +6,8 @@ from pathlib import Path
 
 import pytest
 
+from hermes.testing.model import Model
 from tests.contract.server import fresh_database, running_server, this_run
-from tests.doubles.model import Model
 from tests.process.cluster import effects, has_ended, nodes, open_commands, start, until, worker
 from tests.process.gateway import GatewayProcess
 from tests.process.jobs import history, make, runs

@@ -11,7 +11,7 @@ from typing import Any
 
 import pytest
 
-from tests.doubles.model import Asked, Model, Rule, Says
+from hermes.testing.model import Asked, Model, Rule, Says
 from tests.process.gateway import GatewayProcess, gateway
 from tests.process.looks import UNASKED, effects, gate, running_call, steps, tried
 from tests.settings.chats import request

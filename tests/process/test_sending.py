@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 import pytest_asyncio
 
-from tests.doubles.model import Asked, Model, Says, plain
+from hermes.testing.model import Asked, Model, Says, plain
 from tests.doubles.telegram import FOREVER_S, BotApi
 from tests.process.gateway import GatewayProcess, gateway
 from tests.process.looks import NOTE

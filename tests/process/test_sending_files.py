@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 import pytest_asyncio
 
-from tests.doubles.model import Model
+from hermes.testing.model import Model
 from tests.doubles.telegram import FOREVER_S, BotApi
 from tests.process.gateway import gateway
 

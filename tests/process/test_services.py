@@ -11,7 +11,7 @@ from hermes.providers.scripted import Scripted
 from hermes.stores.media import FileMediaStore
 from hermes.stores.sqlite import open_sqlite
 from hermes.testing.house import echo
-from tests.doubles.model import Model
+from hermes.testing.model import Model
 from tests.process.gateway import gateway
 
 PATIENCE_S = 60.0

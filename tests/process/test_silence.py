@@ -3,7 +3,7 @@
 import asyncio
 from pathlib import Path
 
-from tests.doubles.model import Model
+from hermes.testing.model import Model
 from tests.process.gateway import gateway
 from tests.process.looks import idle
 

@@ -2,7 +2,7 @@
 
 from pathlib import Path
 
-from tests.doubles.model import Asked, Model, Says
+from hermes.testing.model import Asked, Model, Says
 from tests.process.gateway import gateway
 
 TEXT = """\

@@ -13,7 +13,7 @@ from pathlib import Path
 import pytest
 import pytest_asyncio
 
-from tests.doubles.model import Asked, Body, Model, Says, terminal
+from hermes.testing.model import Asked, Body, Model, Says, terminal
 from tests.process.gateway import Answered, GatewayProcess, client, free_port, gateway
 from tests.process.looks import (
     NOTE,

@@ -10,8 +10,8 @@ from typing import Any
 import httpx2
 import pytest
 
+from hermes.testing.model import Asked, Model, Says, plain
 from tests.contract.server import fresh_database, running_server, this_run
-from tests.doubles.model import Asked, Model, Says, plain
 from tests.process.gateway import GatewayProcess, gateway
 
 STOPS = 3

@@ -4,7 +4,7 @@ import asyncio
 import json
 from pathlib import Path
 
-from tests.doubles.model import Asked, Model, Says
+from hermes.testing.model import Asked, Model, Says
 from tests.doubles.telegram import TOKEN, BotApi
 from tests.process.delegating import DELEGATE, Boss
 from tests.process.gateway import KEY, GatewayProcess, client, gateway

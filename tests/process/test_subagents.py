@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 
-from tests.doubles.model import Asked, Model, Says
+from hermes.testing.model import Asked, Model, Says
 from tests.process.delegating import Boss
 from tests.process.gateway import GatewayProcess, gateway
 from tests.process.looks import UNASKED

@@ -7,8 +7,8 @@ from pathlib import Path
 
 import pytest
 
+from hermes.testing.model import Asked, Model, Says
 from tests.contract.server import fresh_database, running_server, this_run
-from tests.doubles.model import Asked, Model, Says
 from tests.process.cluster import nodes, start
 from tests.process.delegating import Boss
 

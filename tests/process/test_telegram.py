@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 
-from tests.doubles.model import Asked, Model, Says, plain
+from hermes.testing.model import Asked, Model, Says, plain
 from tests.doubles.telegram import TOKEN, BotApi
 from tests.process.gateway import GatewayProcess, gateway
 

@@ -8,7 +8,7 @@ from typing import Any
 import httpx2
 import pytest
 
-from tests.doubles.model import Asked, Model, Says
+from hermes.testing.model import Asked, Model, Says
 from tests.doubles.telegram import TOKEN, BotApi
 from tests.process.gateway import gateway
 

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from tests.doubles.model import Asked, Model
+from hermes.testing.model import Asked, Model
 from tests.process.gateway import Home
 
 CHAT_S_MAX = 120.0

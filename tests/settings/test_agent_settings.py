@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 
-from tests.doubles.model import Asked, Model, Says
+from hermes.testing.model import Asked, Model, Says
 from tests.process.gateway import gateway
 from tests.settings.chats import chat, request
 

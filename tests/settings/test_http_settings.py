@@ -9,9 +9,9 @@ from typing import Any
 import httpx2
 import pytest
 
+from hermes.testing.model import Model
 from tests.attacks.test_http_door import certificate
 from tests.attacks.wire import asked
-from tests.doubles.model import Model
 from tests.doubles.telegram import TOKEN, BotApi
 from tests.process.gateway import KEY, GatewayProcess, client, free_port, gateway
 

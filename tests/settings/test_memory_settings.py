@@ -4,8 +4,8 @@ from pathlib import Path
 
 import pytest
 
+from hermes.testing.model import Asked, Model, Says
 from tests.doubles.honcho import HonchoDouble, serving
-from tests.doubles.model import Asked, Model, Says
 from tests.process.gateway import gateway
 from tests.settings.chats import chat, request
 

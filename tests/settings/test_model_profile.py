@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from hermes.core.budget import tokens_of
-from tests.doubles.model import Asked, Model, Says, text_of
+from hermes.testing.model import Asked, Model, Says, text_of
 from tests.settings.chats import chat
 
 TOKENS_MAX = 600

@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from tests.doubles.model import Asked, Model, Says
+from hermes.testing.model import Asked, Model, Says
 from tests.process.gateway import Home, gateway
 from tests.process.test_jobs import ended, ends, made
 

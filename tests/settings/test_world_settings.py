@@ -5,9 +5,9 @@ from typing import Any
 
 import pytest
 
+from hermes.testing.model import Asked, Model, Says, plain
 from terminal.emulator import Emulator
 from terminal.stage import stage
-from tests.doubles.model import Asked, Model, Says, plain
 from tests.settings.chats import chat
 
 

@@ -6,7 +6,7 @@ It shows what Hermes itself costs: whatever an oracle cannot do here, no model c
 import json
 from collections.abc import Sequence
 
-from tests.doubles.model import Asked, Body, Model, Says, text_of
+from hermes.testing.model import Asked, Body, Model, Says, text_of
 from tests.tasks.catalogue import TASKS
 from tests.tasks.dialects import DIALECTS
 from tests.tasks.task import Move, Turn

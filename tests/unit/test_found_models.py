@@ -4,7 +4,6 @@ import asyncio
 
 import pytest
 
-from doubles.shop import Shop
 from hermes.app.found_models import (
     FoundModel,
     by_suggestion,
@@ -14,6 +13,7 @@ from hermes.app.found_models import (
 )
 from hermes.providers.catalogue import ENTRIES
 from hermes.settings.shape import SERVERS, ModelSettings, Settings
+from tests.doubles.shop import Shop
 
 
 def settings(servers: tuple[str, ...] = (), **secrets: str) -> Settings:

@@ -9,7 +9,7 @@ from hermes.providers.failures import complaint, stated_window
 from hermes.providers.plan import planned
 from hermes.providers.settings import ProviderSettings
 from hermes.providers.windows import ask_window
-from tests.doubles.model import LISTED, Body, Model
+from hermes.testing.model import LISTED, Body, Model
 
 LLAMA = {"data": [{"id": "double", "meta": {"n_ctx": 9_216, "n_ctx_train": 131_072}}]}
 TRAINED = {"data": [{"id": "double", "meta": {"n_ctx_train": 2_048}}]}

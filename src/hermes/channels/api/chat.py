@@ -15,7 +15,7 @@ from hermes.channels.api.follow import TurnFollower
 from hermes.channels.api.front import JSON, Front, body_of, refused
 from hermes.channels.api.manifest import name_of
 from hermes.channels.api.refusals import LEAVING, NO_RETRY, RETRY, Unserved, busy
-from hermes.channels.api.shapes import Asked
+from hermes.channels.api.shapes import CompletionRequest
 from hermes.channels.api.stream import Streaming
 from hermes.core.channel import Feed
 from hermes.core.errors import Fenced
@@ -85,7 +85,9 @@ class Completions(Struct, frozen=True, eq=False):
             text = "The gateway is about to stop. Try again soon, or send an Idempotency-Key."
             raise busy(text, "draining")
 
-    async def _shelved(self, asked: Asked, ticket: translate.Ticket) -> Mapping[str, Media]:
+    async def _shelved(
+        self, asked: CompletionRequest, ticket: translate.Ticket
+    ) -> Mapping[str, Media]:
         media = self.front.host.media
         return {
             url: await media.put(picture.content, picture.media_type, "image")

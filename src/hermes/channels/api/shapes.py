@@ -51,7 +51,7 @@ class Format(Struct, frozen=True):
     type: str
 
 
-class Asked(Struct, frozen=True):
+class CompletionRequest(Struct, frozen=True):
     """A chat completion request. The fields after `stream_options` are read only to be refused:
     without them the answer would not be what the client expects."""
 

@@ -12,8 +12,8 @@ from msgspec import Struct
 from hermes.channels.api.manifest import PLATFORM, lane_of
 from hermes.channels.api.refusals import Unserved, wrong
 from hermes.channels.api.shapes import (
-    Asked,
     ChatMessage,
+    CompletionRequest,
     Function,
     ImagePart,
     RefusalPart,
@@ -33,7 +33,7 @@ SENDER: Final = Person(id=PLATFORM)
 # Patterns stay texts until one is needed: a start compiles none of them.
 _DATA_URL: Final = r"(?ai)data:([\w.+-]+/[\w.+-]+);base64,"
 _VISIBLE: Final = r"[!-~]([ -~]{0,253}[!-~])?"
-_asked = msgspec.json.Decoder(Asked)
+_asked = msgspec.json.Decoder(CompletionRequest)
 
 
 class Picture(Struct, frozen=True):
@@ -50,7 +50,7 @@ class Ticket(Struct, frozen=True, kw_only=True):
     keyed: bool  # the client chose the id, so it can ask again
 
 
-def asked(body: bytes) -> Asked:
+def asked(body: bytes) -> CompletionRequest:
     """Read a request. Raise Unserved for anything else, and for options that would silently be
     ignored."""
     try:
@@ -79,7 +79,7 @@ def ticket(session: str | None, idempotency_key: str | None, new_id: Callable[[]
     )
 
 
-def pictures(request: Asked, ticket: Ticket) -> Mapping[str, Picture]:
+def pictures(request: CompletionRequest, ticket: Ticket) -> Mapping[str, Picture]:
     """Return the pictures that the request needs, by URL."""
     taken = request.messages if ticket.carried else (_last_said(request),)
     urls = {part.image_url.url for message in taken for part in _images(message)}
@@ -88,7 +88,9 @@ def pictures(request: Asked, ticket: Ticket) -> Mapping[str, Picture]:
     return {url: _picture(url) for url in urls}
 
 
-def inbound(request: Asked, ticket: Ticket, media: Mapping[str, Media], *, at: float) -> Inbound:
+def inbound(
+    request: CompletionRequest, ticket: Ticket, media: Mapping[str, Media], *, at: float
+) -> Inbound:
     said = _last_said(request)
     before: tuple[Line, ...] = ()
     instructions = ""
@@ -112,7 +114,7 @@ def inbound(request: Asked, ticket: Ticket, media: Mapping[str, Media], *, at: f
     )
 
 
-def _unsupported(request: Asked) -> str:
+def _unsupported(request: CompletionRequest) -> str:
     """Return the option that is asked for and not supported, so that it is refused openly."""
     if request.n is not None and request.n != 1:
         return "n: there is one answer to a message; leave it out."
@@ -129,7 +131,7 @@ def _unsupported(request: Asked) -> str:
     return ""
 
 
-def _last_said(request: Asked) -> ChatMessage:
+def _last_said(request: CompletionRequest) -> ChatMessage:
     for message in reversed(request.messages):
         if message.role == "user":
             return message

@@ -88,7 +88,11 @@ class Cgroups:
                 group.mkdir(exist_ok=True)
                 made.append((time.time(), group))
         for group in groups:
-            self._limit(group)
+            try:
+                self._limit(group)
+            except OSError:  # another process swept it before anything had joined
+                group.mkdir(exist_ok=True)
+                self._limit(group)
         return tuple(f"{group}/{_entrance(group.parent)}" for group in groups)
 
     def _swept(self) -> "deque[tuple[float, Path]]":

@@ -135,7 +135,7 @@ def _unpaired(said: list[Body]) -> list[str]:
         found += [f"{n}: two calls of one id"] * (len(set(open_)) != len(open_))
         for call in calls:
             if not isinstance(json.loads(call["function"]["arguments"]), dict):
-                found.append(f"{n}: arguments that are no object")
+                found.append(f"{n}: arguments that are not an object")
         seen.update(open_)
     return found + [f"call {name} has no result" for name in open_]
 
