@@ -45,7 +45,7 @@ else:
 STDIN_CHARS_MAX = 1_000_000
 HELP = ("-h", "--help")
 SURELY = 0.8  # so alike are a command and a slip of it
-GARBAGE_OBJECTS = 50_000  # before the youngest are looked through: an import leaves no garbage
+GARBAGE_OBJECTS = 200_000  # before the youngest are looked through: an import leaves no garbage
 
 
 def main(argv: list[str]) -> int:

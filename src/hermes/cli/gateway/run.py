@@ -38,6 +38,7 @@ if TYPE_CHECKING:
 else:  # only a supervisor has one
     limit = LazyModule("hermes.cli.gateway.service.limit")
 
+GARBAGE_OBJECTS = 50_000  # new ones that lead to a collection
 STACKS = "stacks.log"
 FRAMES_MAX = 12
 LOCK_TRIES, LOCK_PAUSE_S = 20, 0.05
@@ -104,8 +105,9 @@ def _ready(context: CliContext, serving: Serving, word: Notify) -> None:
 
 def _settle_down() -> None:
     """Freeze the imported objects out of garbage collection, which would otherwise cost a turn five
-    percent. The start's own garbage is not worth a collection."""
+    percent. The start's own garbage is not worth a collection; from now on there is one in time."""
     gc.freeze()
+    gc.set_threshold(GARBAGE_OBJECTS)
 
 
 @contextmanager
