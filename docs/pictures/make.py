@@ -24,7 +24,7 @@ ROOT = Path(__file__).parents[2]
 sys.path[:0] = [str(ROOT / "tests"), str(ROOT / "src")]
 HERE = Path(__file__).parent
 
-from hermes.testing.shop import Shop  # noqa: E402
+from doubles.shop import Shop  # noqa: E402
 from terminal.emulator import Emulator  # noqa: E402
 
 COLUMNS, ROWS = 84, 44
