@@ -127,8 +127,8 @@ def backup_folders() -> tuple[str, ...]:
 
 
 def section_problem(name: str, raw: Raw, secrets: Mapping[str, str]) -> Misconfigured | None:
-    """Return the first problem that the platform's reader finds. A missing secret is none: it may
-    be set later."""
+    """Return the first problem that the platform's reader finds. A missing secret does not count,
+    because it may be set later."""
     plugin = plugin_of(name)
     try:
         plugin.read(raw, {**_stand_ins(plugin), **secrets})

@@ -49,7 +49,7 @@ class PromptSetting(Struct, frozen=True, kw_only=True):
     personality: str = ""  # a name; "": the default
     instructions: str = ""
     owners: bool = True  # nobody but the owner reads along
-    child: str = ""  # the role of a subagent; "": it is none
+    child: str = ""  # the role of a subagent; "" in every other session
     small: bool = False  # for a small model
 
 

@@ -94,7 +94,7 @@ def scheduler_of(home: Path, settings: Settings) -> Scheduler:
 
 
 def demand_sound(settings: Settings) -> None:
-    """Raise Misconfigured for a zone that is none, or a length of time that is none."""
+    """Raise Misconfigured for an unknown time zone or an invalid length of time."""
     if settings.timezone:
         try:
             zone_of(settings.timezone)

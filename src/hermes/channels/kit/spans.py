@@ -202,7 +202,7 @@ def _code_end(text: str, at: int) -> int:
 
 
 def _closing(text: str, at: int, opens: str, closes: str, most: int) -> int:
-    """Return the bracket that closes the one at `at`; 0 when there is none nearby."""
+    """Return where the bracket at `at` is closed; 0 if it is not closed nearby."""
     if text.find(closes, at, at + most) < 0:
         return 0
     level = 0

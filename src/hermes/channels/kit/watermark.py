@@ -15,7 +15,7 @@ class Watermark(Struct):
         self._open[position] = False
 
     def end(self, position: str) -> str:
-        """Return the last position with nothing open before it, or "" when there is none yet."""
+        """Return the last position with nothing open before it; "" before the first one."""
         self._open[position] = True
         reached = ""
         for earlier, accepted in tuple(self._open.items()):

@@ -95,8 +95,8 @@ class BotApi:
         await self._line.ask(self._line.bot.delete_message(_chat(chat), message))
 
     async def look(self, address: Address, message: int) -> SeenMessage | None:
-        """Return a message as the chat shows it; None when there is none with this number. Telegram
-        shows one only as a forwarded copy: it is sent silently and deleted at once."""
+        """Return a message as the chat shows it; None if the chat has no message of this number.
+        Telegram shows one only as a forwarded copy, which is sent silently and deleted at once."""
         bot, chat = self._line.bot, _chat(address.chat)
         copying = bot.forward_message(
             chat,

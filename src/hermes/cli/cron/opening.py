@@ -22,7 +22,7 @@ else:
     app = LazyModule("hermes.app.application")
     schedules = LazyModule("hermes.app.schedules")
 
-OWNER = JobAuthor(by="owner")  # whoever can run a command on this machine
+OWNER = JobAuthor(by="owner")  # who runs a command on this machine is the owner
 
 
 class CliJobHost(Struct, frozen=True):

@@ -25,8 +25,8 @@ QUESTION = (
 async def proposed_schedule(
     context: CliContext, text: str, preview: Callable[[str], Awaitable[JobView]]
 ) -> str:
-    """Return the schedule that the person agreed to; "" when there is none. `preview` checks one,
-    and raises BadSchedule."""
+    """Return the schedule that the person agreed to; "" if they agreed to no schedule. `preview`
+    checks a proposal and raises BadSchedule."""
     if not context.console.stdin.isatty():
         return ""
     now = time.strftime("%A, %Y-%m-%dT%H:%M", time.localtime(context.clock()))

@@ -10,7 +10,7 @@ class Cursors(Protocol):
     accepted (C70); a crash in between reads some again, and the inbox drops those it knows."""
 
     async def cursor(self, platform: str, account: str, name: str) -> str:
-        """Return the position, or "" when there is none yet."""
+        """Return the position; "" before the first one was stored."""
 
     async def move_cursor(
         self, platform: str, account: str, name: str, text: str, *, node: NodeId
